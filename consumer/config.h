@@ -1,0 +1,92 @@
+/*
+ * config.h - what onced.yaml says, checked whole.
+ *
+ * Ownership: a config owns all that hangs on it; it is immutable once loaded
+ * and is passed down in parts. Threads: main loads, everybody reads.
+ */
+#ifndef ONCED_CONFIG_H
+#define ONCED_CONFIG_H
+
+#include <once/once.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum start_from { START_FROM_DATABASE, START_FROM_KAFKA };
+enum route_order { ORDER_PARTITION, ORDER_NONE };
+enum initial_position { INITIAL_EARLIEST, INITIAL_LATEST, INITIAL_FAIL };
+
+struct name_value {
+	char *name;
+	char *value;
+	int line; /* in the file, for messages */
+	int column;
+};
+
+struct kafka_config {
+	char *brokers;
+	char *group;
+	char *instance_id; /* "": dynamic membership */
+	enum start_from start_from;
+	struct name_value *properties;
+	size_t property_count;
+};
+
+struct database_config {
+	char *conninfo;
+	enum once_durability durability;
+	enum once_isolation isolation;
+};
+
+struct batch_config {
+	size_t max_messages;
+	size_t max_bytes;
+};
+
+struct retry_config {
+	unsigned max_attempts; /* 0: for ever */
+	int64_t first_delay_ms;
+	int64_t max_delay_ms;
+};
+
+struct route_config {
+	char *name;
+	char **topics;
+	size_t topic_count;
+	char *plugin; /* absolute, or relative to the working directory */
+	char *msg_id; /* NULL: the default template */
+	char *biz_id; /* NULL: none */
+	char *fingerprint;
+	char *scope; /* never empty: <group>/<name> unless set */
+	enum route_order order;
+	enum initial_position initial_position;
+	enum once_bad_key_policy on_bad_key;
+	enum once_conflict_policy on_conflict;
+	int64_t timeout_ms;
+	struct retry_config retry;
+	char **settings; /* "name=value" */
+	size_t setting_count;
+	int line; /* of the route's name, plugin key, and so on: where it is */
+};
+
+struct config {
+	struct kafka_config kafka;
+	struct database_config database;
+	int64_t retention_ms; /* -1: for ever */
+	unsigned lanes;
+	struct batch_config batch;
+	char *admin_listen; /* "": off */
+	int log_level;	    /* enum log_level */
+	int64_t shutdown_timeout_ms;
+	struct route_config *routes;
+	size_t route_count;
+};
+
+/* Load and check `path`. NULL: it is wrong; every fault was written to `faults`
+ * as "path:line:column: what; what to write instead", in the order of the file. */
+struct config *config_load(const char *path, FILE *faults);
+void config_destroy(struct config *cfg);
+
+/* The index of the route that takes `topic`; -1: none. */
+int config_route_of(const struct config *cfg, const char *topic);
+
+#endif

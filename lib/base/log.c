@@ -1,0 +1,94 @@
+/* A line is built whole and written with one write(2), so lines of two threads
+ * or two processes never mix. */
+#include "log.h"
+
+#include "bytes.h"
+#include "clock.h"
+#include "text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum log_level log_max = LOG_LEVEL_INFO;
+
+void log_set_level(enum log_level level)
+{
+	log_max = level;
+}
+
+int log_enabled(enum log_level level)
+{
+	return level <= log_max;
+}
+
+static void add_time(struct text *line)
+{
+	int64_t now_ms = clock_unix_ms();
+	time_t seconds = (time_t)(now_ms / 1000);
+	struct tm utc;
+	char date[32];
+
+	gmtime_r(&seconds, &utc);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &utc);
+	text_addf(line, "time=%s.%03dZ", date, (int)(now_ms % 1000));
+}
+
+static bool is_bare(struct once_bytes value)
+{
+	const unsigned char *at = value.data;
+
+	for (size_t i = 0; i < value.size; i++)
+		if (at[i] <= ' ' || at[i] == '"' || at[i] == '=' ||
+		    at[i] == '\\' || at[i] >= 0x7F)
+			return false;
+	return value.size > 0;
+}
+
+static void add_value(struct text *line, struct once_bytes value)
+{
+	if (is_bare(value))
+		text_add(line, value.data, value.size);
+	else
+		text_add_json(line, value);
+}
+
+static void add_field(struct text *line, const struct log_field *field)
+{
+	text_addf(line, " %s=", field->key);
+	if (field->text.data == NULL)
+		text_addf(line, "%lld", (long long)field->number);
+	else
+		add_value(line, field->text);
+}
+
+static void write_line(struct text *line)
+{
+	text_adds(line, "\n");
+	if (!line->broken && write(STDERR_FILENO, line->data, line->size) < 0)
+		return; /* nowhere left to say it */
+}
+
+void log_line(enum log_level level, const struct log_field *fields,
+	      const char *fmt, ...)
+{
+	static const char *const words[] = { "error", "warning", "info",
+					     "debug" };
+	scoped_text struct text line = { 0 };
+	char message[1024];
+	va_list args;
+
+	if (!log_enabled(level))
+		return;
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+
+	add_time(&line);
+	text_addf(&line, " level=%s msg=", words[level]);
+	text_add_json(&line, bytes_text(message));
+	for (; fields != NULL && fields->key != NULL; fields++)
+		add_field(&line, fields);
+	write_line(&line);
+}

@@ -1,0 +1,285 @@
+/*
+ * once/once.h - libonce for programs that bring their own messages: from a
+ * Kafka consumer (onced is one), an HTTP callback, a cron job.
+ *
+ *	route    what makes two messages the same, and who handles them
+ *	session  one database session with its handler instances
+ *	batch    messages that are claimed, handled and committed together
+ *
+ * The promise: within one scope a handler's database writes take effect once
+ * per msg_id and once per biz_id, however often a message is given.
+ *
+ * Threads: routes are immutable after once_route_create() and shared freely. A
+ * session belongs to the thread that made it.
+ */
+#ifndef ONCE_ONCE_H
+#define ONCE_ONCE_H
+
+#include <once/handler.h>
+#include <once/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- routes ---- */
+
+enum once_bad_key_policy {
+	ONCE_BAD_KEY_PARK, /* the message is parked dead */
+	ONCE_BAD_KEY_HALT  /* its strand stops there */
+};
+
+enum once_conflict_policy {
+	ONCE_CONFLICT_PARK, /* parked dead, with both fingerprints */
+	ONCE_CONFLICT_SKIP  /* counted, and passed over like a duplicate */
+};
+
+struct once_route_options {
+	const char *name;
+	const char *scope;	 /* the name space of its keys */
+	const char *msg_id;	 /* template; NULL: the usual headers */
+	const char *biz_id;	 /* template; NULL: none */
+	const char *fingerprint; /* "value", "none" or a template; NULL: value */
+	enum once_bad_key_policy on_bad_key;
+	enum once_conflict_policy on_conflict;
+	unsigned max_attempts; /* 0: for ever */
+	int64_t timeout_ms;    /* one call, its statements included; 0: none */
+	const struct once_handler *handler; /* outlives the route */
+	const char *const *settings;	    /* "name=value" each; copied */
+	size_t setting_count;
+};
+
+struct once_route;
+
+/* Compile and check. INVALID: a template is wrong, with what to write instead.
+ * CONFIG: the handler's descriptor is (its ABI, its size, no handle()). */
+ONCE_API enum once_status once_route_create(
+	const struct once_route_options *options, struct once_route **ret_route,
+	struct once_error *err) ONCE_MUST_CHECK;
+ONCE_API void once_route_destroy(struct once_route *route);
+ONCE_API const char *once_route_name(const struct once_route *route);
+
+/* ---- sessions ---- */
+
+enum once_durability {
+	ONCE_DURABILITY_DATABASE, /* COMMIT waits for the disk */
+	ONCE_DURABILITY_SOURCE	  /* it doesn't: the source is read again */
+};
+
+enum once_isolation {
+	ONCE_READ_COMMITTED,
+	ONCE_REPEATABLE_READ,
+	ONCE_SERIALIZABLE
+};
+
+/* What a handler says with once_log(). */
+typedef void once_log_f(void *arg, int level, const struct once_message *msg,
+			const struct once_route *route, const char *text);
+
+struct once_session_options {
+	const char *conninfo;	      /* libpq's conninfo or URL */
+	const char *application_name; /* for pg_stat_activity */
+	enum once_durability durability;
+	enum once_isolation isolation;
+	const struct once_route *const *routes; /* outlive the session */
+	size_t route_count;
+	once_log_f *log; /* NULL: silence */
+	void *log_arg;
+};
+
+struct once_session;
+
+/* Make the handlers' instances; nothing is connected yet. CONFIG: a handler
+ * refused, with its reason. */
+ONCE_API enum once_status once_session_create(
+	const struct once_session_options *options,
+	struct once_session **ret_session, struct once_error *err)
+	ONCE_MUST_CHECK;
+ONCE_API void once_session_destroy(struct once_session *session);
+
+/* Connect if that is needed. TRANSIENT: the server isn't there now. CONFIG: the
+ * schema is missing or of another version. DENIED: the role lacks a grant. */
+ONCE_API enum once_status once_session_connect(struct once_session *session,
+					       struct once_error *err)
+	ONCE_MUST_CHECK;
+
+/* ---- batches ---- */
+
+struct once_header {
+	const char *name;
+	struct once_bytes value;
+};
+
+/* A message as it came. Borrowed throughout. */
+struct once_record {
+	const char *topic;
+	int32_t partition;
+	int64_t offset;
+	int64_t time_ms; /* since 1970 UTC; -1 if unknown */
+	struct once_bytes key;
+	struct once_bytes value;
+	const struct once_header *headers;
+	size_t header_count;
+};
+
+/* Messages that are handled strictly one behind the other (a partition), and
+ * the row of once.position that moves with them. NULL strand: no order, no
+ * position. */
+struct once_strand {
+	const char *group;
+	const char *topic;
+	int32_t partition;
+	/* In: where the row stands. Out: where it stands now. If the row
+	 * disagrees, the transaction is rolled back: FENCED. */
+	int64_t next_offset;
+};
+
+/* How a message stands after a run. The first four are endings: they are
+ * committed, and the strand's position is past them. */
+/* clang-format off */
+#define ONCE_ENDING_TABLE(X)                                                \
+	X(HANDLED,   "handled",   "claimed, handled, committed")            \
+	X(DUPLICATE, "duplicate", "its key was claimed before")             \
+	X(CONFLICT,  "conflict",  "its key was claimed by another payload") \
+	X(DEAD,      "dead",      "parked, for a person to decide")         \
+	X(RETRY,     "retry",     "rolled back; give it again after a pause")\
+	X(PAUSED,    "paused",    "rolled back; its handler waits for something")\
+	X(HELD,      "held",      "waits behind another one of its strand") \
+	X(HALTED,    "halted",    "its strand stops here until a person acts")\
+	X(PENDING,   "pending",   "nothing happened to it")
+
+/* Why a message didn't just succeed. */
+#define ONCE_CAUSE_TABLE(X)                                              \
+	X(NONE,        "none")                                           \
+	X(BAD_KEY,     "bad_key")     /* a template yields no key */     \
+	X(CONFLICT,    "conflict")                                       \
+	X(REJECTED,    "rejected")    /* the handler said so */          \
+	X(ASKED,       "asked")       /* the handler wants a retry */    \
+	X(STATEMENT,   "statement")   /* one of its statements failed */ \
+	X(ATTEMPTS,    "attempts")    /* max_attempts reached */         \
+	X(HIDDEN,      "hidden_error") /* DONE after a failed statement */ \
+	X(TRANSACTION, "transaction") /* it ended the transaction */     \
+	X(VERDICT,     "bad_verdict") /* it returned no verdict */
+/* clang-format on */
+
+enum once_ending {
+#define X(name, word, text) ONCE_##name##_ENDING,
+	ONCE_ENDING_TABLE(X)
+#undef X
+};
+
+enum once_cause {
+#define X(name, word) ONCE_CAUSE_##name,
+	ONCE_CAUSE_TABLE(X)
+#undef X
+};
+
+/* Which key a duplicate or conflict shares, and who found it. */
+enum once_key_kind { ONCE_KEY_MSG_ID, ONCE_KEY_BIZ_ID };
+enum once_stage { ONCE_STAGE_BATCH, ONCE_STAGE_DATABASE };
+
+#define ONCE_REASON_SIZE 256
+
+struct once_item {
+	/* in */
+	size_t route; /* index into the session's routes */
+	struct once_record record;
+	struct once_strand *strand;
+	unsigned attempt; /* 1 at first */
+
+	/* in and out: PENDING_ENDING at first */
+	enum once_ending ending;
+
+	/* out */
+	enum once_cause cause;
+	enum once_key_kind key_kind; /* of a duplicate or conflict */
+	enum once_stage stage;	     /* likewise */
+	int64_t handler_ns;	     /* in handle() or duplicate(), all calls */
+	char sqlstate[6];
+	char reason[ONCE_REASON_SIZE]; /* "" unless there is something to say */
+};
+
+struct once_run_stats {
+	unsigned committed;
+	unsigned rolled_back;
+	unsigned repeated; /* of those, for a deadlock or the like */
+};
+
+/*
+ * Run what is PENDING among the items, in order, in as few transactions as that
+ * takes. Items of a strand are in the order of their offsets.
+ *
+ * A message that fails is taken out and the rest committed without it; later
+ * ones of its strand are HELD. Ended items stay ended whatever is returned.
+ *
+ * Errors: TRANSIENT (the session is lost or the server refuses work: connect
+ * and run again), UNKNOWN (settle it), FENCED (read the position again), CONFIG,
+ * DENIED, BUG: what isn't ended is rolled back and stays as it was.
+ */
+ONCE_API enum once_status once_session_run(struct once_session *session,
+					   struct once_item *items,
+					   size_t count,
+					   struct once_run_stats *ret_stats,
+					   struct once_error *err)
+	ONCE_MUST_CHECK;
+
+/* After UNKNOWN, and with the same items: ask the database whether that COMMIT
+ * took effect. OK: items and strands stand as the database says (handled, or
+ * pending again). TRANSIENT: ask again later. */
+ONCE_API enum once_status once_session_settle(struct once_session *session,
+					      struct once_item *items,
+					      size_t count,
+					      struct once_error *err)
+	ONCE_MUST_CHECK;
+
+ONCE_API int once_ending_is_final(enum once_ending ending);
+ONCE_API const char *once_ending_word(enum once_ending ending);
+ONCE_API const char *once_cause_word(enum once_cause cause);
+ONCE_API const char *once_key_kind_word(enum once_key_kind kind);
+
+/* ---- positions ---- */
+
+struct once_position {
+	int64_t next_offset; /* -1: no row */
+	int topic_known;     /* the group has a row for the topic */
+};
+
+ONCE_API enum once_status once_session_read_position(
+	struct once_session *session, const char *group, const char *topic,
+	int32_t partition, struct once_position *ret_position,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Rows for the partitions 0 to count-1 where `offsets` isn't negative; a row
+ * that exists stays. */
+ONCE_API enum once_status once_session_create_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count, struct once_error *err)
+	ONCE_MUST_CHECK;
+
+/* ---- the schema ---- */
+
+/* Told of each migration: `applied` 0 = was there before, 1 = just now, or
+ * would be now (`sql` says how). */
+typedef void once_migration_f(void *arg, int version, const char *name,
+			      int applied, const char *sql);
+
+/* Bring schema `once` up to the newest version this library knows. Safe from
+ * many processes at once. `dry_run`: only tell. */
+ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
+				       once_migration_f *told, void *arg,
+				       struct once_error *err) ONCE_MUST_CHECK;
+
+/* Is the schema one this library knows? CONFIG names both versions. */
+ONCE_API enum once_status once_schema_check(const char *conninfo,
+					    struct once_error *err)
+	ONCE_MUST_CHECK;
+ONCE_API int once_schema_version(void); /* the newest this library knows */
+
+ONCE_API const char *once_version(void);
+ONCE_API int once_libpq_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

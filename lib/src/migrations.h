@@ -1,0 +1,14 @@
+/* migrations.h - the SQL of migrations/, compiled in. */
+#ifndef ONCE_MIGRATIONS_H
+#define ONCE_MIGRATIONS_H
+
+struct once__migration {
+	int version;
+	const char *name; /* the file's, without ".sql" */
+	const char *sql;
+};
+
+/* In order; the last one has version 0. */
+extern const struct once__migration once__migrations[];
+
+#endif
