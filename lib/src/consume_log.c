@@ -1,0 +1,225 @@
+/* One statement claims for a whole batch, and one more tells the losers apart;
+ * neither raises an error for a duplicate, so PostgreSQL's log stays silent. */
+#include "consume_log.h"
+
+#include "bytes.h"
+
+static const char claim_sql[] =
+	"INSERT INTO once.consume_log (consumer_id, msg_id, biz_id, topic, "
+	"partition, message_offset, fingerprint) "
+	"SELECT $1::bigint, k.* FROM unnest($2::text[], $3::text[], "
+	"$4::text[], $5::int4[], $6::int8[], $7::bytea[]) AS k "
+	"ON CONFLICT DO NOTHING RETURNING msg_id";
+
+static const char find_sql[] =
+	"SELECT k.n, l.msg_id = k.msg_id, l.biz_id, l.fingerprint, l.result "
+	"FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
+	"AS k (msg_id, biz_id, n) CROSS JOIN LATERAL ("
+	"SELECT * FROM once.consume_log AS m "
+	"WHERE m.consumer_id = $1::bigint AND m.msg_id = k.msg_id "
+	"UNION ALL "
+	"SELECT * FROM once.consume_log AS b "
+	"WHERE b.consumer_id = $1::bigint AND b.biz_id = k.biz_id "
+	"AND b.msg_id <> k.msg_id) AS l "
+	"ORDER BY k.n, l.msg_id = k.msg_id DESC";
+
+static const char set_results_sql[] =
+	"UPDATE once.consume_log AS l SET result = r.result "
+	"FROM unnest($2::text[], $3::bytea[]) AS r (msg_id, result) "
+	"WHERE l.consumer_id = $1::bigint AND l.msg_id = r.msg_id";
+
+static const char holds_sql[] =
+	"SELECT 1 FROM once.consume_log WHERE consumer_id = $1::bigint "
+	"AND msg_id = $2::text AND topic = $3::text "
+	"AND partition = $4::int4 AND message_offset = $5::int8";
+
+/* ---- claim ---- */
+
+static void fill_rows(struct once__log *log, struct once__work *const *works,
+		      size_t count)
+{
+	once__pg_array_init(&log->msg_ids, ONCE__PG_TEXT);
+	once__pg_array_init(&log->biz_ids, ONCE__PG_TEXT);
+	once__pg_array_init(&log->topics, ONCE__PG_TEXT);
+	once__pg_array_init(&log->partitions, ONCE__PG_INT4);
+	once__pg_array_init(&log->offsets, ONCE__PG_INT8);
+	once__pg_array_init(&log->fingerprints, ONCE__PG_BYTEA);
+	for (size_t i = 0; i < count; i++) {
+		const struct once_record *record = works[i]->msg.record;
+		const struct once__keys *keys = &works[i]->msg.keys;
+
+		once__pg_array_add(&log->msg_ids, keys->msg_id);
+		once__pg_array_add(&log->biz_ids, keys->biz_id);
+		once__pg_array_add(&log->topics, bytes_text(record->topic));
+		once__pg_array_add_int4(&log->partitions, record->partition);
+		once__pg_array_add_int8(&log->offsets, record->offset);
+		once__pg_array_add(&log->fingerprints, keys->fingerprint);
+	}
+}
+
+/* Rows come back in the order in which they were inserted. */
+static bool mark_claimed(struct once__work *const *works, size_t count,
+			 const struct once_rows *rows)
+{
+	size_t claimed = once_rows_count(rows);
+	size_t row = 0;
+
+	for (size_t i = 0; i < count && row < claimed; i++) {
+		works[i]->claimed = bytes_equal(works[i]->msg.keys.msg_id,
+						once_rows_get(rows, row, 0));
+		row += works[i]->claimed;
+	}
+	return row == claimed;
+}
+
+bool once__log_claim(struct once__log *log, struct once__pg *pg,
+		     struct once__work *const *works, size_t count)
+{
+	const struct once_rows *rows;
+	char consumer[24];
+
+	fill_rows(log, works, count);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, claim_sql,
+		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
+			    once__pg_array_param(&log->msg_ids),
+			    once__pg_array_param(&log->biz_ids),
+			    once__pg_array_param(&log->topics),
+			    once__pg_array_param(&log->partitions),
+			    once__pg_array_param(&log->offsets),
+			    once__pg_array_param(&log->fingerprints)));
+	if (rows == NULL)
+		return false;
+	if (!mark_claimed(works, count, rows))
+		once__pg_fail(pg, ONCE__PG_OURS, "P0001",
+			      "the claim returned rows out of order");
+	return once__pg_failure(pg) == NULL;
+}
+
+/* ---- losers ---- */
+
+static unsigned char hex_value(char digit)
+{
+	return (unsigned char)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+/* bytea as text: \x and two digits a byte. */
+static struct once_bytes decode_bytea(struct once_bytes text,
+				      struct arena *arena)
+{
+	const char *digits = text.data;
+	size_t size = text.size < 2 ? 0 : (text.size - 2) / 2;
+	unsigned char *data;
+
+	if (text.data == NULL)
+		return text;
+	data = arena_take(arena, size + 1);
+	if (data == NULL)
+		return bytes_of(NULL, 0);
+	for (size_t i = 0; i < size; i++)
+		data[i] = (unsigned char)(hex_value(digits[2 + 2 * i]) << 4 |
+					  hex_value(digits[3 + 2 * i]));
+	return bytes_of(data, size);
+}
+
+static bool is_true(struct once_bytes boolean)
+{
+	return boolean.size == 1 && *(const char *)boolean.data == 't';
+}
+
+/* The row of the same msg_id comes first, and is the one that counts. */
+static void take_row(struct once__work *work, const struct once_rows *rows,
+		     size_t row)
+{
+	struct arena *arena = work->msg.arena;
+
+	if (work->lost)
+		return;
+	work->lost = true;
+	work->key_kind = is_true(once_rows_get(rows, row, 1)) ?
+				 ONCE_KEY_MSG_ID :
+				 ONCE_KEY_BIZ_ID;
+	work->stored.biz_id = once_rows_get(rows, row, 2);
+	work->stored.fingerprint =
+		decode_bytea(once_rows_get(rows, row, 3), arena);
+	work->stored_result = decode_bytea(once_rows_get(rows, row, 4), arena);
+}
+
+bool once__log_find(struct once__log *log, struct once__pg *pg,
+		    struct once__work *const *works, size_t count)
+{
+	const struct once_rows *rows;
+	char consumer[24];
+
+	fill_rows(log, works, count);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, find_sql,
+		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
+			    once__pg_array_param(&log->msg_ids),
+			    once__pg_array_param(&log->biz_ids)));
+	if (rows == NULL)
+		return false;
+	for (size_t row = 0; row < once_rows_count(rows); row++) {
+		int64_t n = once__rows_int64(rows, row, 0);
+
+		take_row(works[n - 1], rows, row);
+	}
+	return true;
+}
+
+/* ---- results ---- */
+
+void once__log_set_results(struct once__log *log, struct once__pg *pg,
+			   struct once__work *const *works, size_t count)
+{
+	char consumer[24];
+
+	once__pg_array_init(&log->msg_ids, ONCE__PG_TEXT);
+	once__pg_array_init(&log->fingerprints, ONCE__PG_BYTEA);
+	for (size_t i = 0; i < count; i++) {
+		if (!works[i]->claimed || works[i]->result.data == NULL)
+			continue;
+		once__pg_array_add(&log->msg_ids, works[i]->msg.keys.msg_id);
+		once__pg_array_add(&log->fingerprints, works[i]->result);
+	}
+	if (log->msg_ids.count == 0)
+		return;
+	once__pg_send(pg, ONCE__PG_OURS, set_results_sql,
+		      ONCE_PARAMS(once__pg_int8(consumer,
+						works[0]->consumer_id),
+				  once__pg_array_param(&log->msg_ids),
+				  once__pg_array_param(&log->fingerprints)));
+}
+
+bool once__log_holds(struct once__log *log, struct once__pg *pg,
+		     const struct once__work *work, bool *ret_holds)
+{
+	const struct once_record *record = work->msg.record;
+	const struct once_rows *rows;
+	char consumer[24];
+	char partition[24];
+	char offset[24];
+
+	(void)log;
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, holds_sql,
+		ONCE_PARAMS(once__pg_int8(consumer, work->consumer_id),
+			    ONCE_TEXT(work->msg.keys.msg_id),
+			    ONCE_TEXT(bytes_text(record->topic)),
+			    once__pg_int8(partition, record->partition),
+			    once__pg_int8(offset, record->offset)));
+	if (rows == NULL)
+		return false;
+	*ret_holds = once_rows_count(rows) > 0;
+	return true;
+}
+
+void once__log_fini(struct once__log *log)
+{
+	once__pg_array_fini(&log->msg_ids);
+	once__pg_array_fini(&log->biz_ids);
+	once__pg_array_fini(&log->topics);
+	once__pg_array_fini(&log->partitions);
+	once__pg_array_fini(&log->offsets);
+	once__pg_array_fini(&log->fingerprints);
+}

@@ -1,0 +1,46 @@
+/*
+ * consume_log.h - the table whose unique keys decide whether a message is new.
+ *
+ * All works of a call have one consumer_id, and their keys are pairwise
+ * different. Threads: the session's. false: see once__pg_failure().
+ */
+#ifndef ONCE__CONSUME_LOG_H
+#define ONCE__CONSUME_LOG_H
+
+#include "pg.h"
+#include "pg_array.h"
+#include "work.h"
+
+/* Memory that is used again for each batch. All zero at first. */
+struct once__log {
+	struct once__pg_array msg_ids;
+	struct once__pg_array biz_ids;
+	struct once__pg_array topics;
+	struct once__pg_array partitions;
+	struct once__pg_array offsets;
+	struct once__pg_array fingerprints;
+};
+
+/* Insert a row for each, in the order given (sorted, so that concurrent batches
+ * lock in one order); sets `claimed`. Waits for transactions that hold the same
+ * keys. */
+bool once__log_claim(struct once__log *log, struct once__pg *pg,
+		     struct once__work *const *works, size_t count);
+
+/* For those that weren't claimed: who was first. Sets `lost`, `stored`,
+ * `stored_result`, `key_kind`. A row that has vanished since leaves `lost`
+ * unset. */
+bool once__log_find(struct once__log *log, struct once__pg *pg,
+		    struct once__work *const *works, size_t count);
+
+/* Keep the results that handlers set with the rows they claimed. */
+void once__log_set_results(struct once__log *log, struct once__pg *pg,
+			   struct once__work *const *works, size_t count);
+
+/* Did this very message's claim survive? For an unanswered COMMIT. */
+bool once__log_holds(struct once__log *log, struct once__pg *pg,
+		     const struct once__work *work, bool *ret_holds);
+
+void once__log_fini(struct once__log *log);
+
+#endif

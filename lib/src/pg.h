@@ -1,0 +1,94 @@
+/*
+ * pg.h - one libpq session in pipeline mode.
+ *
+ * Statements are queued with once__pg_send() and answered later, in order; each
+ * carries a tag (the message it belongs to), so that a failure is known to be
+ * whose. After the first failure of a transaction nothing more is queued: roll
+ * back.
+ *
+ * Threads: the session's. Errors are kept in the session: once__pg_failure().
+ */
+#ifndef ONCE__PG_H
+#define ONCE__PG_H
+
+#include <once/once.h>
+#include <stdbool.h>
+
+struct once__pg;
+struct pg_conn;
+
+/* The tag of statements that belong to no message. */
+#define ONCE__PG_OURS SIZE_MAX
+
+enum once__pg_commit {
+	ONCE__PG_COMMITTED,
+	ONCE__PG_NOT_COMMITTED, /* rolled back by the server */
+	ONCE__PG_UNKNOWN	/* sent, and the session died */
+};
+
+/* What one failed statement means for those who didn't fail (design: by
+ * SQLSTATE, never by text). */
+enum once__pg_class {
+	ONCE__PG_MESSAGE, /* the fault is the statement's, or its data's */
+	ONCE__PG_REPEAT,  /* the same again may succeed at once */
+	ONCE__PG_SERVER,  /* the server, the session, a resource */
+	ONCE__PG_SCHEMA,  /* a table of ours isn't there */
+	ONCE__PG_RIGHTS
+};
+
+struct once__pg_failure {
+	size_t tag;
+	enum once__pg_class class;
+	char sqlstate[6]; /* "" when libpq said it, not the server */
+	char text[ONCE_REASON_SIZE];
+};
+
+struct once__pg_options {
+	const char *conninfo;
+	const char *application_name;
+	enum once_durability durability;
+	enum once_isolation isolation;
+};
+
+enum once_status once__pg_open(const struct once__pg_options *options,
+			       struct once__pg **ret_pg,
+			       struct once_error *err);
+void once__pg_close(struct once__pg *pg);
+bool once__pg_is_lost(const struct once__pg *pg);
+
+void once__pg_begin(struct once__pg *pg);
+/* Queue a statement; parameters are copied. */
+void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
+		   const struct once_param *params, size_t count);
+/* Queue and wait; the rows live until the transaction ends. NULL: failed. */
+const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
+				      const char *sql,
+				      const struct once_param *params,
+				      size_t count);
+/* Take the answers that are here already. */
+void once__pg_poll(struct once__pg *pg);
+/* Wait for all answers. false: something failed. */
+bool once__pg_wait(struct once__pg *pg);
+enum once__pg_commit once__pg_commit(struct once__pg *pg);
+/* Back to an idle session, whatever state it was in; else it is lost. */
+void once__pg_rollback(struct once__pg *pg);
+
+/* Of the first failed statement since begin; NULL: none failed. */
+const struct once__pg_failure *once__pg_failure(const struct once__pg *pg);
+/* As a status and a text for a caller who gives up. */
+enum once_status once__pg_error(const struct once__pg *pg,
+				struct once_error *err);
+
+/* The raw session: out of pipeline mode and back. NULL and false: failed. */
+struct pg_conn *once__pg_enter_raw(struct once__pg *pg);
+bool once__pg_leave_raw(struct once__pg *pg, size_t tag);
+
+/* A failure found by us, not by the server. */
+void once__pg_fail(struct once__pg *pg, size_t tag, const char *sqlstate,
+		   const char *text);
+
+/* Columns as int64; 0 where NULL. */
+int64_t once__rows_int64(const struct once_rows *rows, size_t row,
+			 size_t column);
+
+#endif

@@ -1,0 +1,140 @@
+/* A move is an UPDATE that names the offset it starts from. Who comes with a
+ * stale one moves nothing, and its transaction is rolled back. */
+#include "position.h"
+
+#include "bytes.h"
+#include "hash.h"
+
+static const char move_sql[] =
+	"UPDATE once.position AS p SET next_offset = m.next_offset, "
+	"anchor_offset = m.anchor_offset, anchor_time_ms = m.anchor_time_ms, "
+	"anchor_hash = m.anchor_hash, updated_at = now() "
+	"FROM unnest($1::text[], $2::text[], $3::int4[], $4::int8[], "
+	"$5::int8[], $6::int8[], $7::int8[], $8::bytea[]) AS m (group_name, "
+	"topic, partition, from_offset, next_offset, anchor_offset, "
+	"anchor_time_ms, anchor_hash) "
+	"WHERE p.group_name = m.group_name AND p.topic = m.topic "
+	"AND p.partition = m.partition AND p.next_offset = m.from_offset";
+
+static const char read_sql[] =
+	"SELECT (SELECT next_offset FROM once.position WHERE group_name = "
+	"$1::text AND topic = $2::text AND partition = $3::int4), "
+	"EXISTS (SELECT FROM once.position WHERE group_name = $1::text "
+	"AND topic = $2::text)::int";
+
+static const char create_sql[] =
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
+	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) "
+	"AS p ON CONFLICT DO NOTHING";
+
+static void init_arrays(struct once__positions *positions)
+{
+	once__pg_array_init(&positions->groups, ONCE__PG_TEXT);
+	once__pg_array_init(&positions->topics, ONCE__PG_TEXT);
+	once__pg_array_init(&positions->partitions, ONCE__PG_INT4);
+	once__pg_array_init(&positions->from, ONCE__PG_INT8);
+	once__pg_array_init(&positions->to, ONCE__PG_INT8);
+	once__pg_array_init(&positions->anchor_offsets, ONCE__PG_INT8);
+	once__pg_array_init(&positions->anchor_times, ONCE__PG_INT8);
+	once__pg_array_init(&positions->anchor_hashes, ONCE__PG_BYTEA);
+}
+
+static void add_move(struct once__positions *positions,
+		     const struct once__move *move)
+{
+	const struct once_strand *strand = move->strand;
+	unsigned char anchor[ONCE__HASH128_SIZE];
+
+	once__hash128(move->last->key, move->last->value, anchor);
+	once__pg_array_add(&positions->groups, bytes_text(strand->group));
+	once__pg_array_add(&positions->topics, bytes_text(strand->topic));
+	once__pg_array_add_int4(&positions->partitions, strand->partition);
+	once__pg_array_add_int8(&positions->from, strand->next_offset);
+	once__pg_array_add_int8(&positions->to, move->next_offset);
+	once__pg_array_add_int8(&positions->anchor_offsets,
+				move->last->offset);
+	once__pg_array_add_int8(&positions->anchor_times, move->last->time_ms);
+	once__pg_array_add(&positions->anchor_hashes,
+			   bytes_of(anchor, sizeof(anchor)));
+}
+
+bool once__positions_move(struct once__positions *positions,
+			  struct once__pg *pg, const struct once__move *moves,
+			  size_t count, bool *ret_fenced)
+{
+	const struct once_rows *rows;
+
+	*ret_fenced = false;
+	init_arrays(positions);
+	for (size_t i = 0; i < count; i++)
+		if (moves[i].next_offset != moves[i].strand->next_offset)
+			add_move(positions, &moves[i]);
+	if (positions->to.count == 0)
+		return true;
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, move_sql,
+		ONCE_PARAMS(once__pg_array_param(&positions->groups),
+			    once__pg_array_param(&positions->topics),
+			    once__pg_array_param(&positions->partitions),
+			    once__pg_array_param(&positions->from),
+			    once__pg_array_param(&positions->to),
+			    once__pg_array_param(&positions->anchor_offsets),
+			    once__pg_array_param(&positions->anchor_times),
+			    once__pg_array_param(&positions->anchor_hashes)));
+	if (rows == NULL)
+		return false;
+	*ret_fenced = once_rows_affected(rows) != (size_t)positions->to.count;
+	return true;
+}
+
+bool once__positions_read(struct once__pg *pg, const char *group,
+			  const char *topic, int32_t partition,
+			  struct once_position *ret_position)
+{
+	const struct once_rows *rows;
+	char number[24];
+
+	rows = once__pg_exec(pg, ONCE__PG_OURS, read_sql,
+			     ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
+					 ONCE_TEXT(bytes_text(topic)),
+					 once__pg_int8(number, partition)));
+	if (rows == NULL)
+		return false;
+	ret_position->next_offset =
+		once_rows_get(rows, 0, 0).data == NULL ?
+			-1 :
+			once__rows_int64(rows, 0, 0);
+	ret_position->topic_known = once__rows_int64(rows, 0, 1) != 0;
+	return true;
+}
+
+void once__positions_create(struct once__positions *positions,
+			    struct once__pg *pg, const char *group,
+			    const char *topic, const int64_t *offsets,
+			    size_t count)
+{
+	init_arrays(positions);
+	for (size_t i = 0; i < count; i++) {
+		if (offsets[i] < 0)
+			continue;
+		once__pg_array_add_int4(&positions->partitions, (int32_t)i);
+		once__pg_array_add_int8(&positions->to, offsets[i]);
+	}
+	once__pg_send(pg, ONCE__PG_OURS, create_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
+				  ONCE_TEXT(bytes_text(topic)),
+				  once__pg_array_param(&positions->partitions),
+				  once__pg_array_param(&positions->to)));
+}
+
+void once__positions_fini(struct once__positions *positions)
+{
+	once__pg_array_fini(&positions->groups);
+	once__pg_array_fini(&positions->topics);
+	once__pg_array_fini(&positions->partitions);
+	once__pg_array_fini(&positions->from);
+	once__pg_array_fini(&positions->to);
+	once__pg_array_fini(&positions->anchor_offsets);
+	once__pg_array_fini(&positions->anchor_times);
+	once__pg_array_fini(&positions->anchor_hashes);
+}

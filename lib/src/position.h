@@ -1,0 +1,48 @@
+/*
+ * position.h - the rows that say how far a partition is handled, and fence off
+ * whoever thinks otherwise.
+ */
+#ifndef ONCE__POSITION_H
+#define ONCE__POSITION_H
+
+#include "pg.h"
+#include "pg_array.h"
+
+/* One strand in one transaction. */
+struct once__move {
+	struct once_strand *strand;
+	int64_t next_offset; /* planned; equal to the strand's: stays */
+	const struct once_record *last; /* of those ended: the anchor */
+	bool stopped; /* a message of it waits: later ones are held */
+	bool was_stopped; /* by an earlier transaction of this run */
+};
+
+/* Memory that is used again. All zero at first. */
+struct once__positions {
+	struct once__pg_array groups;
+	struct once__pg_array topics;
+	struct once__pg_array partitions;
+	struct once__pg_array from;
+	struct once__pg_array to;
+	struct once__pg_array anchor_offsets;
+	struct once__pg_array anchor_times;
+	struct once__pg_array anchor_hashes;
+};
+
+/* Move the rows; waits. `ret_fenced`: a row isn't where its strand says. */
+bool once__positions_move(struct once__positions *positions,
+			  struct once__pg *pg, const struct once__move *moves,
+			  size_t count, bool *ret_fenced);
+
+bool once__positions_read(struct once__pg *pg, const char *group,
+			  const char *topic, int32_t partition,
+			  struct once_position *ret_position);
+
+void once__positions_create(struct once__positions *positions,
+			    struct once__pg *pg, const char *group,
+			    const char *topic, const int64_t *offsets,
+			    size_t count);
+
+void once__positions_fini(struct once__positions *positions);
+
+#endif

@@ -1,0 +1,284 @@
+/* A route compiles its templates once; a message's keys are then a pure
+ * function of the message. */
+#include "route.h"
+
+#include "bytes.h"
+#include "error.h"
+#include "hash.h"
+#include "key_template.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIND_SIZE = 4, FINGERPRINT_SIZE = KIND_SIZE + ONCE__HASH128_SIZE };
+
+/* The smallest descriptor: up to and with `handle`. */
+static const size_t smallest_handler = offsetof(struct once_handler, duplicate);
+
+/* ---- the handler's descriptor ---- */
+
+static enum once_status check_handler(const struct once_handler *handler,
+				      struct once_error *err)
+{
+	if (handler == NULL)
+		return error_set(err, ONCE_CONFIG, "there is no handler");
+	if (handler->abi != ONCE_HANDLER_ABI)
+		return error_set(err, ONCE_CONFIG,
+				 "the handler was built for ABI %u, this is "
+				 "ABI %u; rebuild it against this version's "
+				 "once/handler.h",
+				 (unsigned)handler->abi, ONCE_HANDLER_ABI);
+	if (handler->size < smallest_handler)
+		return error_set(err, ONCE_CONFIG,
+				 "the handler's descriptor has %u bytes, at "
+				 "least %zu are needed; start it with "
+				 "ONCE_HANDLER_ABI_FIELDS",
+				 (unsigned)handler->size, smallest_handler);
+	if (handler->handle == NULL)
+		return error_set(err, ONCE_CONFIG,
+				 "the handler has no handle(); set it in "
+				 "once_handler");
+	return ONCE_OK;
+}
+
+once_duplicate_f *once__handler_duplicate(const struct once_handler *handler)
+{
+	if (handler->size < offsetof(struct once_handler, close))
+		return NULL;
+	return handler->duplicate;
+}
+
+once_close_f *once__handler_close(const struct once_handler *handler)
+{
+	if (handler->size < sizeof(struct once_handler))
+		return NULL;
+	return handler->close;
+}
+
+/* ---- making ---- */
+
+static enum once_status parse_key(const char *which, const char *text,
+				  struct once__template **ret_template,
+				  struct once_error *err)
+{
+	enum once_status status = once__template_parse(text, ret_template, err);
+
+	if (status == ONCE_OK && !once__template_varies(*ret_template))
+		status = error_set(err, ONCE_INVALID,
+				   "\"%s\" is the same for every message, which "
+				   "would make all of them one; add a field, "
+				   "such as {header:id} or {json:/id}",
+				   text);
+	if (status != ONCE_OK)
+		error_prefix(err, "%s", which);
+	return status;
+}
+
+static enum once_status parse_fingerprint(struct once_route *route,
+					  const char *text,
+					  struct once_error *err)
+{
+	enum once_status status;
+
+	if (text == NULL)
+		text = "value";
+	route->has_fingerprint = strcmp(text, "none") != 0;
+	route->fingerprint_kind = (uint32_t)once__hash64(text, strlen(text));
+	if (!route->has_fingerprint || strcmp(text, "value") == 0)
+		return ONCE_OK;
+	status = once__template_parse(text, &route->fingerprint, err);
+	if (status != ONCE_OK)
+		error_prefix(err, "fingerprint");
+	return status;
+}
+
+static enum once_status copy_settings(struct once_settings *settings,
+				      const struct once_route_options *options,
+				      struct once_error *err)
+{
+	settings->pairs =
+		calloc(options->setting_count + 1, sizeof(*settings->pairs));
+	if (settings->pairs == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < options->setting_count; i++) {
+		if (strchr(options->settings[i], '=') == NULL)
+			return error_set(err, ONCE_INVALID,
+					 "setting \"%s\" has no \"=\"; write "
+					 "name=value",
+					 options->settings[i]);
+		settings->pairs[i] = strdup(options->settings[i]);
+		if (settings->pairs[i] == NULL)
+			return error_no_memory(err);
+		settings->count++;
+	}
+	return ONCE_OK;
+}
+
+static enum once_status fill(struct once_route *route,
+			     const struct once_route_options *options,
+			     struct once_error *err)
+{
+	const char *msg_id = options->msg_id == NULL ? ONCE__DEFAULT_MSG_ID :
+						       options->msg_id;
+	enum once_status status;
+
+	route->name = strdup(options->name);
+	route->scope = strdup(options->scope);
+	if (route->name == NULL || route->scope == NULL)
+		return error_no_memory(err);
+	route->on_bad_key = options->on_bad_key;
+	route->on_conflict = options->on_conflict;
+	route->max_attempts = options->max_attempts;
+	route->timeout_ms = options->timeout_ms;
+	route->handler = options->handler;
+	status = check_handler(options->handler, err);
+	if (status == ONCE_OK)
+		status = parse_key("msg_id", msg_id, &route->msg_id, err);
+	if (status == ONCE_OK && options->biz_id != NULL)
+		status = parse_key("biz_id", options->biz_id, &route->biz_id,
+				   err);
+	if (status == ONCE_OK)
+		status = parse_fingerprint(route, options->fingerprint, err);
+	if (status == ONCE_OK)
+		status = copy_settings(&route->settings, options, err);
+	return status;
+}
+
+enum once_status once_route_create(const struct once_route_options *options,
+				   struct once_route **ret_route,
+				   struct once_error *err)
+{
+	struct once_route *route = calloc(1, sizeof(*route));
+	enum once_status status;
+
+	if (route == NULL)
+		return error_no_memory(err);
+	status = fill(route, options, err);
+	if (status != ONCE_OK) {
+		once_route_destroy(route);
+		return status;
+	}
+	*ret_route = route;
+	return ONCE_OK;
+}
+
+void once_route_destroy(struct once_route *route)
+{
+	if (route == NULL)
+		return;
+	for (size_t i = 0; i < route->settings.count; i++)
+		free(route->settings.pairs[i]);
+	free(route->settings.pairs);
+	once__template_destroy(route->msg_id);
+	once__template_destroy(route->biz_id);
+	once__template_destroy(route->fingerprint);
+	free(route->scope);
+	free(route->name);
+	free(route);
+}
+
+const char *once_route_name(const struct once_route *route)
+{
+	return route->name;
+}
+
+/* ---- keys ---- */
+
+static enum once_status format_key(const char *which,
+				   const struct once__template *template,
+				   const struct once_record *record,
+				   struct arena *arena,
+				   struct once_bytes *ret_key,
+				   struct once_error *err)
+{
+	const char *field = "";
+	enum once__key_fault fault;
+
+	if (template == NULL) {
+		*ret_key = bytes_of(NULL, 0);
+		return ONCE_OK;
+	}
+	fault = once__template_format(template, record, arena, ret_key, &field);
+	if (fault == ONCE__KEY_OK)
+		return ONCE_OK;
+	if (fault == ONCE__KEY_NO_MEMORY)
+		return error_no_memory(err);
+	return error_set(err, ONCE_INVALID, "%s: %s: %s", which, field,
+			 once__key_fault_text(fault));
+}
+
+/* The fingerprint of a message that lacks a field of the template still has to
+ * be something: that it lacks it. */
+static struct once_bytes fingerprint_text(const struct once_route *route,
+					  const struct once_record *record,
+					  struct arena *arena)
+{
+	struct once_bytes text = bytes_of(NULL, 0);
+	const char *field = "";
+
+	if (route->fingerprint == NULL)
+		return record->value;
+	if (once__template_format(route->fingerprint, record, arena, &text,
+				  &field) != ONCE__KEY_OK)
+		return bytes_of(NULL, 0);
+	return text;
+}
+
+static struct once_bytes make_fingerprint(const struct once_route *route,
+					  const struct once_record *record,
+					  struct arena *arena)
+{
+	unsigned char *digest = arena_take(arena, FINGERPRINT_SIZE);
+	struct once_bytes text;
+
+	if (digest == NULL || !route->has_fingerprint)
+		return bytes_of(NULL, 0);
+	text = fingerprint_text(route, record, arena);
+	memcpy(digest, &route->fingerprint_kind, KIND_SIZE);
+	once__hash128(bytes_of(text.data == NULL ? NULL : "", 0), text,
+		      digest + KIND_SIZE);
+	return bytes_of(digest, FINGERPRINT_SIZE);
+}
+
+enum once_status once__route_keys(const struct once_route *route,
+				  const struct once_record *record,
+				  struct arena *arena,
+				  struct once__keys *ret_keys,
+				  struct once_error *err)
+{
+	enum once_status status = format_key("msg_id", route->msg_id, record,
+					     arena, &ret_keys->msg_id, err);
+
+	if (status == ONCE_OK)
+		status = format_key("biz_id", route->biz_id, record, arena,
+				    &ret_keys->biz_id, err);
+	ret_keys->fingerprint = make_fingerprint(route, record, arena);
+	return status;
+}
+
+bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b)
+{
+	if (a.data == NULL || b.data == NULL || a.size != FINGERPRINT_SIZE ||
+	    b.size != FINGERPRINT_SIZE)
+		return false;
+	if (memcmp(a.data, b.data, KIND_SIZE) != 0)
+		return false;
+	return memcmp(a.data, b.data, FINGERPRINT_SIZE) != 0;
+}
+
+/* ---- settings, for handlers ---- */
+
+const char *once_setting(const struct once_settings *settings, const char *name,
+			 const char *otherwise)
+{
+	size_t size = strlen(name);
+
+	for (size_t i = settings->count; i > 0; i--) {
+		const char *pair = settings->pairs[i - 1];
+
+		if (strncmp(pair, name, size) == 0 && pair[size] == '=')
+			return pair + size + 1;
+	}
+	return otherwise;
+}

@@ -1,0 +1,58 @@
+/* route.h - what makes two messages the same, and who handles them. Immutable;
+ * any thread. */
+#ifndef ONCE__ROUTE_H
+#define ONCE__ROUTE_H
+
+#include "arena.h"
+
+#include <once/once.h>
+#include <stdbool.h>
+
+struct once__template;
+
+struct once_settings {
+	char **pairs; /* "name=value" */
+	size_t count;
+	char *refusal; /* NULL: not refused. Of a session's copy. */
+};
+
+struct once_route {
+	char *name;
+	char *scope;
+	struct once__template *msg_id;
+	struct once__template *biz_id; /* NULL: none */
+	struct once__template *fingerprint; /* NULL: of the value, or none */
+	bool has_fingerprint;
+	uint32_t fingerprint_kind; /* digests of two kinds aren't compared */
+	enum once_bad_key_policy on_bad_key;
+	enum once_conflict_policy on_conflict;
+	unsigned max_attempts;
+	int64_t timeout_ms;
+	const struct once_handler *handler;
+	struct once_settings settings;
+};
+
+/* What a message is known by. data NULL: none. */
+struct once__keys {
+	struct once_bytes msg_id;
+	struct once_bytes biz_id;
+	struct once_bytes fingerprint;
+};
+
+/* INVALID: a bad key, said in `err`. The keys live as long as the arena's
+ * memory. */
+enum once_status once__route_keys(const struct once_route *route,
+				  const struct once_record *record,
+				  struct arena *arena,
+				  struct once__keys *ret_keys,
+				  struct once_error *err);
+
+/* Two fingerprints that can be compared and differ. */
+bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b);
+
+/* A member of once_handler, NULL where the handler's struct is too short for
+ * it. */
+once_duplicate_f *once__handler_duplicate(const struct once_handler *handler);
+once_close_f *once__handler_close(const struct once_handler *handler);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * work.h - one message of a batch on its way: what is known for the whole run,
+ * and what one try (one transaction) finds out.
+ */
+#ifndef ONCE__WORK_H
+#define ONCE__WORK_H
+
+#include "message.h"
+
+#define ONCE__NO_STRAND SIZE_MAX
+
+struct once__work {
+	/* for the run */
+	struct once_item *item;
+	const struct once_route *route;
+	int64_t consumer_id;
+	size_t strand; /* ONCE__NO_STRAND */
+	struct once_message msg;
+	enum once_ending decided; /* PENDING: nothing, try it */
+
+	/* for one try */
+	struct once__work *first; /* the one in the batch that it repeats */
+	bool claimed;
+	bool lost;		  /* to a row in the log */
+	struct once__keys stored; /* that row's */
+	struct once_bytes stored_result;
+	struct once_bytes result; /* what the handler set */
+	enum once_key_kind key_kind;
+	enum once_ending planned; /* true when the COMMIT is */
+};
+
+#endif
