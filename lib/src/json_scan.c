@@ -1,0 +1,290 @@
+/*
+ * The JSON scanner. The idea to hold: a value that nobody asked for is stepped
+ * over, with its grammar checked and nothing kept but one bit for each open
+ * level (object or array), so a hostile text costs neither stack nor memory.
+ * Most bytes of most values are inside strings: those go by eight at a time.
+ */
+#include "json_scan.h"
+
+#include "bytes.h"
+
+#include <stdint.h>
+
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+struct nesting {
+	unsigned depth;
+	uint64_t objects[ONCE__JSON_DEPTH_MAX / 64]; /* else an array */
+};
+
+void once__json_skip_space(struct once__json_scan *scan)
+{
+	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' ||
+					*scan->at == '\t' || *scan->at == '\r'))
+		scan->at++;
+}
+
+bool once__json_take_byte(struct once__json_scan *scan, char byte)
+{
+	if (scan->at == scan->end || *scan->at != (unsigned char)byte)
+		return false;
+	scan->at++;
+	return true;
+}
+
+static bool is_next(const struct once__json_scan *scan, char byte)
+{
+	return scan->at < scan->end && *scan->at == (unsigned char)byte;
+}
+
+/* ---- strings ---- */
+
+static bool has_zero_byte(uint64_t word)
+{
+	return ((word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80)) != 0;
+}
+
+static bool has_control_byte(uint64_t word)
+{
+	return ((word - EACH_BYTE(0x20)) & ~word & EACH_BYTE(0x80)) != 0;
+}
+
+static bool all_plain(uint64_t word)
+{
+	return !has_control_byte(word) &&
+	       !has_zero_byte(word ^ EACH_BYTE('"')) &&
+	       !has_zero_byte(word ^ EACH_BYTE('\\'));
+}
+
+static bool is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte != '"' && byte != '\\';
+}
+
+/* Up to the next quote, backslash or control character. `bits` gathers what
+ * was seen: its high bits tell whether all of it was ASCII. */
+static void skip_plain(struct once__json_scan *scan, uint64_t *bits)
+{
+	uint64_t word;
+
+	while ((size_t)(scan->end - scan->at) >= sizeof(word)) {
+		memcpy(&word, scan->at, sizeof(word));
+		if (!all_plain(word))
+			break;
+		*bits |= word;
+		scan->at += sizeof(word);
+	}
+	while (scan->at < scan->end && is_plain(*scan->at))
+		*bits |= *scan->at++;
+}
+
+static int hex_digit(unsigned char byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	if (byte >= 'a' && byte <= 'f')
+		return byte - 'a' + 10;
+	if (byte >= 'A' && byte <= 'F')
+		return byte - 'A' + 10;
+	return -1;
+}
+
+static bool skip_escape(struct once__json_scan *scan)
+{
+	if (!once__json_take_byte(scan, '\\') || scan->at == scan->end ||
+	    *scan->at == '\0' || strchr("\"\\/bfnrtu", *scan->at) == NULL)
+		return false;
+	if (*scan->at++ != 'u')
+		return true;
+	for (int i = 0; i < 4; i++, scan->at++)
+		if (scan->at == scan->end || hex_digit(*scan->at) < 0)
+			return false;
+	return true;
+}
+
+bool once__json_scan_string(struct once__json_scan *scan,
+			    struct once__json_string *ret_string)
+{
+	const unsigned char *start;
+	bool escaped = false;
+	uint64_t bits = 0;
+
+	if (!once__json_take_byte(scan, '"'))
+		return false;
+	start = scan->at;
+	skip_plain(scan, &bits);
+	while (is_next(scan, '\\')) {
+		escaped = true;
+		if (!skip_escape(scan))
+			return false;
+		skip_plain(scan, &bits);
+	}
+	ret_string->raw = bytes_of(start, (size_t)(scan->at - start));
+	ret_string->escaped = escaped;
+	ret_string->ascii = (bits & EACH_BYTE(0x80)) == 0;
+	return once__json_take_byte(scan, '"');
+}
+
+bool once__json_scan_name(struct once__json_scan *scan,
+			  struct once__json_string *ret_name)
+{
+	once__json_skip_space(scan);
+	if (!once__json_scan_string(scan, ret_name))
+		return false;
+	once__json_skip_space(scan);
+	if (!once__json_take_byte(scan, ':'))
+		return false;
+	once__json_skip_space(scan);
+	return true;
+}
+
+/* ---- numbers, true, false, null ---- */
+
+/* At least one. */
+static bool skip_digits(struct once__json_scan *scan)
+{
+	const unsigned char *start = scan->at;
+
+	while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9')
+		scan->at++;
+	return scan->at > start;
+}
+
+static bool skip_number(struct once__json_scan *scan)
+{
+	once__json_take_byte(scan, '-');
+	if (!once__json_take_byte(scan, '0') && !skip_digits(scan))
+		return false;
+	if (once__json_take_byte(scan, '.') && !skip_digits(scan))
+		return false;
+	if (!once__json_take_byte(scan, 'e') &&
+	    !once__json_take_byte(scan, 'E'))
+		return true;
+	if (!once__json_take_byte(scan, '+'))
+		once__json_take_byte(scan, '-');
+	return skip_digits(scan);
+}
+
+static bool skip_literal(struct once__json_scan *scan, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(scan->end - scan->at) < size ||
+	    memcmp(scan->at, word, size) != 0)
+		return false;
+	scan->at += size;
+	return true;
+}
+
+bool once__json_scan_word(struct once__json_scan *scan,
+			  struct once_bytes *ret_word)
+{
+	const unsigned char *start = scan->at;
+	bool good = skip_literal(scan, "true") || skip_literal(scan, "false") ||
+		    skip_literal(scan, "null") || skip_number(scan);
+
+	*ret_word = bytes_of(start, (size_t)(scan->at - start));
+	return good;
+}
+
+/* ---- values that nobody asked for ---- */
+
+static bool in_object(const struct nesting *nest)
+{
+	unsigned level = nest->depth - 1;
+
+	return (nest->objects[level / 64] >> (level % 64) & 1) != 0;
+}
+
+static bool push(struct nesting *nest, bool object)
+{
+	unsigned level = nest->depth;
+	uint64_t bit = UINT64_C(1) << (level % 64);
+
+	if (level == ONCE__JSON_DEPTH_MAX)
+		return false;
+	nest->depth++;
+	nest->objects[level / 64] &= ~bit;
+	if (object)
+		nest->objects[level / 64] |= bit;
+	return true;
+}
+
+static bool skip_name(struct once__json_scan *scan)
+{
+	struct once__json_string name;
+
+	return once__json_scan_name(scan, &name);
+}
+
+static bool skip_scalar(struct once__json_scan *scan)
+{
+	struct once__json_string string;
+	struct once_bytes word;
+
+	if (is_next(scan, '"'))
+		return once__json_scan_string(scan, &string);
+	return once__json_scan_word(scan, &word);
+}
+
+/* Step over a scalar or an empty container (then the value is complete), or
+ * step into a container, up to its first value. */
+static enum once__key_fault start_value(struct once__json_scan *scan,
+					struct nesting *nest,
+					bool *ret_complete)
+{
+	bool object = is_next(scan, '{');
+
+	*ret_complete = true;
+	if (!object && !is_next(scan, '['))
+		return skip_scalar(scan) ? ONCE__KEY_OK : ONCE__KEY_MALFORMED;
+	if (!push(nest, object))
+		return ONCE__KEY_TOO_DEEP;
+	scan->at++;
+	once__json_skip_space(scan);
+	if (once__json_take_byte(scan, object ? '}' : ']')) {
+		nest->depth--;
+		return ONCE__KEY_OK;
+	}
+	*ret_complete = false;
+	return !object || skip_name(scan) ? ONCE__KEY_OK : ONCE__KEY_MALFORMED;
+}
+
+/* Behind a complete value: close what ends there, down to `depth`, or stop in
+ * front of the next value. */
+static bool finish_values(struct once__json_scan *scan, struct nesting *nest,
+			  unsigned depth)
+{
+	while (nest->depth > depth) {
+		bool object = in_object(nest);
+
+		once__json_skip_space(scan);
+		if (once__json_take_byte(scan, ',')) {
+			once__json_skip_space(scan);
+			return !object || skip_name(scan);
+		}
+		if (!once__json_take_byte(scan, object ? '}' : ']'))
+			return false;
+		nest->depth--;
+	}
+	return true;
+}
+
+enum once__key_fault once__json_skip_value(struct once__json_scan *scan,
+					   unsigned depth)
+{
+	struct nesting nest;
+	bool complete;
+
+	nest.depth = depth;
+	do {
+		enum once__key_fault fault =
+			start_value(scan, &nest, &complete);
+
+		if (fault != ONCE__KEY_OK)
+			return fault;
+		if (complete && !finish_values(scan, &nest, depth))
+			return ONCE__KEY_MALFORMED;
+	} while (nest.depth > depth);
+	return ONCE__KEY_OK;
+}
