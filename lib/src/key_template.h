@@ -47,7 +47,7 @@ extern const char once__default_msg_id[];
 struct once__template;
 
 /* Errors: INVALID, with the column (characters, from 1) and what to write
- * instead. */
+ * instead; a text without any field, too. */
 enum once_status once__template_parse(const char *text,
 				      struct once__template **ret_template,
 				      struct once_error *err) ONCE_MUST_CHECK;
