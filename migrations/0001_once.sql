@@ -92,9 +92,9 @@ CREATE TABLE once.instance (
 
 -- Which log this is; a part of every mark that a prefilter keeps.
 CREATE TABLE once.log_identity (
-    id    uuid NOT NULL DEFAULT gen_random_uuid(),
-    epoch bigint NOT NULL DEFAULT 1,
-    only  boolean PRIMARY KEY DEFAULT true CHECK (only)
+    id     uuid NOT NULL DEFAULT gen_random_uuid(),
+    epoch  bigint NOT NULL DEFAULT 1,
+    single boolean PRIMARY KEY DEFAULT true CHECK (single)
 );
 INSERT INTO once.log_identity DEFAULT VALUES;
 

@@ -191,8 +191,8 @@ void once__log_set_results(struct once__log *log, struct once__pg *pg,
 				  once__pg_array_param(&log->fingerprints)));
 }
 
-bool once__log_holds(struct once__log *log, struct once__pg *pg,
-		     const struct once__work *work, bool *ret_holds)
+bool once__log_holds(struct once__pg *pg, const struct once__work *work,
+		     bool *ret_holds)
 {
 	const struct once_record *record = work->msg.record;
 	const struct once_rows *rows;
@@ -200,7 +200,6 @@ bool once__log_holds(struct once__log *log, struct once__pg *pg,
 	char partition[24];
 	char offset[24];
 
-	(void)log;
 	rows = once__pg_exec(
 		pg, ONCE__PG_OURS, holds_sql,
 		ONCE_PARAMS(once__pg_int8(consumer, work->consumer_id),

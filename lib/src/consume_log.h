@@ -38,8 +38,8 @@ void once__log_set_results(struct once__log *log, struct once__pg *pg,
 			   struct once__work *const *works, size_t count);
 
 /* Did this very message's claim survive? For an unanswered COMMIT. */
-bool once__log_holds(struct once__log *log, struct once__pg *pg,
-		     const struct once__work *work, bool *ret_holds);
+bool once__log_holds(struct once__pg *pg, const struct once__work *work,
+		     bool *ret_holds);
 
 void once__log_fini(struct once__log *log);
 

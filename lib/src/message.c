@@ -54,3 +54,13 @@ struct once_bytes once_header(const struct once_message *msg, const char *name)
 			return record->headers[i - 1].value;
 	return bytes_of(NULL, 0);
 }
+
+struct once_bytes once_json(const struct once_message *msg, const char *pointer)
+{
+	struct once_bytes scalar = bytes_of(NULL, 0);
+
+	if (once__json_find(msg->record->value, pointer, msg->arena, &scalar) !=
+	    ONCE__KEY_OK)
+		return bytes_of(NULL, 0);
+	return scalar;
+}

@@ -553,6 +553,33 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 	return !pg->failed;
 }
 
+static bool run_script(struct once__pg *pg, const char *sql)
+{
+	PGresult *res = PQexec(pg->conn, sql);
+
+	if (!succeeded(res))
+		fail_with(pg, ONCE__PG_OURS, res);
+	PQclear(res);
+	return !pg->failed;
+}
+
+bool once__pg_script(struct once__pg *pg, const char *sql)
+{
+	bool done;
+
+	clear_transaction(pg);
+	if (pg->lost)
+		return false;
+	if (!PQexitPipelineMode(pg->conn) || PQsetnonblocking(pg->conn, 0)) {
+		lose(pg);
+		return false;
+	}
+	done = run_script(pg, sql);
+	if (PQsetnonblocking(pg->conn, 1) || !PQenterPipelineMode(pg->conn))
+		lose(pg);
+	return done && !pg->lost;
+}
+
 /* ---- open and close ---- */
 
 static void drop_notice(void *arg, const char *message)

@@ -79,6 +79,9 @@ const struct once__pg_failure *once__pg_failure(const struct once__pg *pg);
 enum once_status once__pg_error(const struct once__pg *pg,
 				struct once_error *err);
 
+/* Several statements outside a transaction, with the simple protocol. */
+bool once__pg_script(struct once__pg *pg, const char *sql);
+
 /* The raw session: out of pipeline mode and back. NULL and false: failed. */
 struct pg_conn *once__pg_enter_raw(struct once__pg *pg);
 bool once__pg_leave_raw(struct once__pg *pg, size_t tag);

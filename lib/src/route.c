@@ -119,7 +119,7 @@ static enum once_status fill(struct once_route *route,
 			     const struct once_route_options *options,
 			     struct once_error *err)
 {
-	const char *msg_id = options->msg_id == NULL ? ONCE__DEFAULT_MSG_ID :
+	const char *msg_id = options->msg_id == NULL ? once__default_msg_id :
 						       options->msg_id;
 	enum once_status status;
 
@@ -204,7 +204,7 @@ static enum once_status format_key(const char *which,
 		return ONCE_OK;
 	if (fault == ONCE__KEY_NO_MEMORY)
 		return error_no_memory(err);
-	return error_set(err, ONCE_INVALID, "%s: %s: %s", which, field,
+	return error_set(err, ONCE_INVALID, "%s: %s %s", which, field,
 			 once__key_fault_text(fault));
 }
 

@@ -110,7 +110,9 @@ struct once_header {
 	struct once_bytes value;
 };
 
-/* A message as it came. Borrowed throughout. */
+/* A message as it came. Borrowed throughout. Topic, partition and offset name
+ * it in the log and among the parked: a source without such things makes up
+ * some that no two messages share. */
 struct once_record {
 	const char *topic;
 	int32_t partition;
@@ -134,10 +136,11 @@ struct once_strand {
 	int64_t next_offset;
 };
 
-/* How a message stands after a run. The first four are endings: they are
+/* How a message stands after a run. HANDLED to DEAD are final: they are
  * committed, and the strand's position is past them. */
 /* clang-format off */
 #define ONCE_ENDING_TABLE(X)                                                \
+	X(PENDING,   "pending",   "nothing happened to it yet")             \
 	X(HANDLED,   "handled",   "claimed, handled, committed")            \
 	X(DUPLICATE, "duplicate", "its key was claimed before")             \
 	X(CONFLICT,  "conflict",  "its key was claimed by another payload") \
@@ -145,8 +148,7 @@ struct once_strand {
 	X(RETRY,     "retry",     "rolled back; give it again after a pause")\
 	X(PAUSED,    "paused",    "rolled back; its handler waits for something")\
 	X(HELD,      "held",      "waits behind another one of its strand") \
-	X(HALTED,    "halted",    "its strand stops here until a person acts")\
-	X(PENDING,   "pending",   "nothing happened to it")
+	X(HALTED,    "halted",    "its strand stops here until a person acts")
 
 /* Why a message didn't just succeed. */
 #define ONCE_CAUSE_TABLE(X)                                              \

@@ -1,0 +1,313 @@
+/*
+ * The run of a batch. A range is tried as one transaction; the first message
+ * that fails is taken out and the rest tried again; if another fails, the range
+ * is halved, so that many failures cost a logarithm of tries each, not all the
+ * others' work every time.
+ */
+#include "batch.h"
+
+#include "backoff.h"
+#include "bytes.h"
+#include "error.h"
+
+#include <time.h>
+
+enum { MOST_REPEATS = 50, REPEAT_FIRST_MS = 1, REPEAT_MAX_MS = 50 };
+
+/* ---- words ---- */
+
+int once_ending_is_final(enum once_ending ending)
+{
+	return ending == ONCE_HANDLED_ENDING ||
+	       ending == ONCE_DUPLICATE_ENDING ||
+	       ending == ONCE_CONFLICT_ENDING || ending == ONCE_DEAD_ENDING;
+}
+
+const char *once_ending_word(enum once_ending ending)
+{
+	static const char *const words[] = {
+#define X(name, word, text) word,
+		ONCE_ENDING_TABLE(X)
+#undef X
+	};
+
+	return words[ending];
+}
+
+const char *once_cause_word(enum once_cause cause)
+{
+	static const char *const words[] = {
+#define X(name, word) word,
+		ONCE_CAUSE_TABLE(X)
+#undef X
+	};
+
+	return words[cause];
+}
+
+const char *once_key_kind_word(enum once_key_kind kind)
+{
+	return kind == ONCE_KEY_MSG_ID ? "msg_id" : "biz_id";
+}
+
+/* ---- building ---- */
+
+static size_t find_strand(struct once__batch *batch, struct once_strand *strand)
+{
+	size_t i = 0;
+
+	if (strand == NULL)
+		return ONCE__NO_STRAND;
+	while (i < batch->move_count && batch->moves[i].strand != strand)
+		i++;
+	if (i == batch->move_count) {
+		batch->moves[i].strand = strand;
+		batch->move_count++;
+	}
+	return i;
+}
+
+static void decide_bad_key(struct once__work *work,
+			   const struct once_error *err)
+{
+	struct once_item *item = work->item;
+
+	item->cause = ONCE_CAUSE_BAD_KEY;
+	item->reason[0] = '\0';
+	strncat(item->reason, err->text, sizeof(item->reason) - 1);
+	work->decided = work->route->on_bad_key == ONCE_BAD_KEY_HALT ?
+				ONCE_HALTED_ENDING :
+				ONCE_DEAD_ENDING;
+}
+
+static enum once_status add_work(struct once__batch *batch,
+				 struct once_item *item, struct once_error *err)
+{
+	struct once_session *session = batch->session;
+	struct once__work *work = &batch->works[batch->count];
+	enum once_status status;
+
+	if (item->route >= session->route_count)
+		return error_set(err, ONCE_BUG, "there is no route %zu",
+				 item->route);
+	work->item = item;
+	work->route = session->routes[item->route];
+	work->consumer_id = session->consumer_ids[item->route];
+	work->strand = find_strand(batch, item->strand);
+	work->msg.record = &item->record;
+	work->msg.arena = &session->arena;
+	work->decided = ONCE_PENDING_ENDING;
+	item->cause = ONCE_CAUSE_NONE;
+	item->handler_ns = 0;
+	status = once__route_keys(work->route, &item->record, &session->arena,
+				  &work->msg.keys, err);
+	if (status == ONCE_INVALID)
+		decide_bad_key(work, err);
+	else if (status != ONCE_OK)
+		return status;
+	batch->count++;
+	return ONCE_OK;
+}
+
+static struct once__batch *make_batch(struct once_session *session,
+				      size_t count)
+{
+	struct arena *arena = &session->arena;
+	struct once__batch *batch = arena_take_zeroed(arena, 1, sizeof(*batch));
+
+	if (batch == NULL)
+		return NULL;
+	batch->session = session;
+	batch->works = arena_take_zeroed(arena, count, sizeof(*batch->works));
+	batch->picked = arena_take_zeroed(arena, count, sizeof(void *));
+	batch->moves = arena_take_zeroed(arena, count, sizeof(*batch->moves));
+	batch->slots = arena_take(arena, once__batch_slots_needed(count));
+	if (batch->works == NULL || batch->picked == NULL ||
+	    batch->moves == NULL || batch->slots == NULL)
+		return NULL;
+	return batch;
+}
+
+static enum once_status build(struct once_session *session,
+			      struct once_item *items, size_t count,
+			      struct once__batch **ret_batch,
+			      struct once_error *err)
+{
+	struct once__batch *batch;
+
+	session->unsettled = NULL;
+	arena_reset(&session->arena);
+	batch = make_batch(session, count);
+	if (batch == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		enum once_status status;
+
+		if (items[i].ending != ONCE_PENDING_ENDING)
+			continue;
+		status = add_work(batch, &items[i], err);
+		if (status != ONCE_OK)
+			return status;
+	}
+	*ret_batch = batch;
+	return ONCE_OK;
+}
+
+/* ---- running ---- */
+
+static void pause_before_repeat(unsigned repeats)
+{
+	int64_t ms = backoff_ms(repeats, REPEAT_FIRST_MS, REPEAT_MAX_MS);
+	struct timespec pause = { 0, ms * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+/* Until it is committed, halved, or stopped. */
+static enum once__try try_again_and_again(struct once__batch *batch,
+					  size_t from, size_t to,
+					  struct once_error *err)
+{
+	unsigned repeats = 0;
+	unsigned failures = 0;
+
+	for (;;) {
+		enum once__try what = once__batch_try(batch, from, to, err);
+
+		if (what == ONCE__TRY_REPEAT && ++repeats <= MOST_REPEATS) {
+			batch->stats->repeated++;
+			pause_before_repeat(repeats);
+			continue;
+		}
+		if (what == ONCE__TRY_REPEAT)
+			return ONCE__TRY_STOP;
+		if (what == ONCE__TRY_DECIDED &&
+		    (++failures == 1 || to - from == 1))
+			continue;
+		return what;
+	}
+}
+
+static enum once_status run_range(struct once__batch *batch, size_t from,
+				  size_t to, struct once_error *err)
+{
+	enum once__try what = try_again_and_again(batch, from, to, err);
+	size_t middle = from + (to - from) / 2;
+	enum once_status status;
+
+	if (what == ONCE__TRY_COMMITTED)
+		return ONCE_OK;
+	if (what == ONCE__TRY_STOP || to - from == 1)
+		return err->status;
+	status = run_range(batch, from, middle, err);
+	if (status != ONCE_OK)
+		return status;
+	return run_range(batch, middle, to, err);
+}
+
+enum once_status once_session_run(struct once_session *session,
+				  struct once_item *items, size_t count,
+				  struct once_run_stats *ret_stats,
+				  struct once_error *err)
+{
+	struct once_run_stats unwanted;
+	struct once_error unread;
+	struct once__batch *batch = NULL;
+	enum once_status status;
+
+	ret_stats = ret_stats == NULL ? &unwanted : ret_stats;
+	err = err == NULL ? &unread : err;
+	*ret_stats = (struct once_run_stats){ 0 };
+	error_clear(err);
+	status = once_session_connect(session, err);
+	if (status == ONCE_OK)
+		status = build(session, items, count, &batch, err);
+	if (status != ONCE_OK || batch->count == 0)
+		return status;
+	batch->stats = ret_stats;
+	status = run_range(batch, 0, batch->count, err);
+	if (status == ONCE_UNKNOWN)
+		session->unsettled = batch;
+	return status;
+}
+
+/* ---- settling ---- */
+
+/* The position tells, unless no strand was to move; then a claim tells. With
+ * neither there was nothing but parked rows, which may be written again. */
+static bool ask_position(struct once__batch *batch, bool *ret_known,
+			 bool *ret_committed)
+{
+	for (size_t i = 0; i < batch->move_count; i++) {
+		const struct once__move *move = &batch->moves[i];
+		struct once_position position;
+
+		if (move->next_offset == move->strand->next_offset)
+			continue;
+		if (!once__positions_read(batch->session->pg,
+					  move->strand->group,
+					  move->strand->topic,
+					  move->strand->partition, &position))
+			return false;
+		*ret_known = true;
+		*ret_committed = position.next_offset == move->next_offset;
+		return true;
+	}
+	return true;
+}
+
+static bool ask_claim(struct once__batch *batch, bool *ret_committed)
+{
+	for (size_t i = batch->doubt_from; i < batch->doubt_to; i++) {
+		const struct once__work *work = &batch->works[i];
+
+		if (work->claimed)
+			return once__log_holds(batch->session->pg, work,
+					       ret_committed);
+	}
+	return true;
+}
+
+static enum once_status ask(struct once__batch *batch, bool *ret_committed,
+			    struct once_error *err)
+{
+	struct once__pg *pg = batch->session->pg;
+	bool known = false;
+	bool answered;
+	enum once_status status = ONCE_OK;
+
+	once__pg_begin(pg);
+	answered = ask_position(batch, &known, ret_committed);
+	if (answered && !known)
+		answered = ask_claim(batch, ret_committed);
+	if (!answered)
+		status = once__pg_error(pg, err);
+	once__pg_rollback(pg);
+	return status;
+}
+
+enum once_status once_session_settle(struct once_session *session,
+				     struct once_item *items, size_t count,
+				     struct once_error *err)
+{
+	struct once__batch *batch = session->unsettled;
+	bool committed = false;
+	enum once_status status = once_session_connect(session, err);
+
+	(void)items;
+	(void)count;
+	if (status != ONCE_OK || batch == NULL)
+		return status;
+	status = ask(batch, &committed, err);
+	if (status != ONCE_OK)
+		return status;
+	if (committed)
+		once__batch_publish(batch, batch->doubt_from, batch->doubt_to);
+	session->unsettled = NULL;
+	return ONCE_OK;
+}
+
+const char *once_version(void)
+{
+	return ONCE_VERSION;
+}

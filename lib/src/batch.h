@@ -1,0 +1,53 @@
+/*
+ * batch.h - messages on their way through one transaction, or as few as their
+ * failures allow.
+ *
+ *	batch.c             the run: which range is tried, again, halved
+ *	batch_try.c         one try: claim, handle, finish, COMMIT
+ *	batch_duplicates.c  messages that repeat one of the same batch
+ */
+#ifndef ONCE__BATCH_H
+#define ONCE__BATCH_H
+
+#include "session.h"
+#include "work.h"
+
+struct once__slot; /* of the table of keys in this batch */
+
+struct once__batch {
+	struct once_session *session;
+	struct once__work *works;
+	size_t count;
+	struct once__work **picked; /* room for `count` */
+	struct once__slot *slots;
+	size_t slot_count; /* a power of two */
+	struct once__move *moves; /* one for each strand */
+	size_t move_count;
+	size_t doubt_from; /* works whose COMMIT was never answered */
+	size_t doubt_to;
+	struct once_run_stats *stats;
+};
+
+enum once__try {
+	ONCE__TRY_COMMITTED,
+	ONCE__TRY_DECIDED, /* a message has failed: again without it */
+	ONCE__TRY_REPEAT,  /* a deadlock or the like: the same again */
+	ONCE__TRY_UNCLEAR, /* a message of the range has failed: which? */
+	ONCE__TRY_STOP	   /* `err` says why; nothing was committed */
+};
+
+/* Try works[from..to) in one transaction. */
+enum once__try once__batch_try(struct once__batch *batch, size_t from,
+			       size_t to, struct once_error *err);
+
+/* The planned endings become true: their COMMIT was answered, or found. */
+void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
+
+/* Find, among works[from..to) that are to be handled, those that repeat an
+ * earlier one, and set their `first` and `key_kind`. */
+void once__batch_find_duplicates(struct once__batch *batch, size_t from,
+				 size_t to);
+
+size_t once__batch_slots_needed(size_t count);
+
+#endif

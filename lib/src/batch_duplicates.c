@@ -1,0 +1,97 @@
+/* A table of the keys met so far in this batch. The first message with a key
+ * claims it; those behind it never go to the database. */
+#include "batch.h"
+#include "bytes.h"
+#include "hash.h"
+
+struct once__slot {
+	struct once__work *work; /* NULL: free */
+	enum once_key_kind kind;
+};
+
+size_t once__batch_slots_needed(size_t count)
+{
+	size_t slots = 16;
+
+	while (slots < 4 * count) /* two keys each, half full */
+		slots *= 2;
+	return slots * sizeof(struct once__slot);
+}
+
+static struct once_bytes key_of(const struct once__work *work,
+				enum once_key_kind kind)
+{
+	return kind == ONCE_KEY_MSG_ID ? work->msg.keys.msg_id :
+					 work->msg.keys.biz_id;
+}
+
+static bool holds(const struct once__slot *slot, const struct once__work *work,
+		  enum once_key_kind kind)
+{
+	return slot->kind == kind &&
+	       slot->work->consumer_id == work->consumer_id &&
+	       bytes_equal(key_of(slot->work, kind), key_of(work, kind));
+}
+
+/* The slot of this key, or the free one where it belongs. */
+static struct once__slot *find_slot(struct once__batch *batch,
+				    const struct once__work *work,
+				    enum once_key_kind kind)
+{
+	struct once_bytes key = key_of(work, kind);
+	size_t at = (size_t)once__hash64(key.data, key.size) + (size_t)kind;
+
+	for (;; at++) {
+		struct once__slot *slot =
+			&batch->slots[at & (batch->slot_count - 1)];
+
+		if (slot->work == NULL || holds(slot, work, kind))
+			return slot;
+	}
+}
+
+static bool repeats(struct once__batch *batch, struct once__work *work,
+		    enum once_key_kind kind)
+{
+	struct once__slot *slot;
+
+	if (key_of(work, kind).data == NULL)
+		return false;
+	slot = find_slot(batch, work, kind);
+	if (slot->work == NULL)
+		return false;
+	work->first = slot->work;
+	work->key_kind = kind;
+	return true;
+}
+
+static void remember(struct once__batch *batch, struct once__work *work,
+		     enum once_key_kind kind)
+{
+	struct once__slot *slot;
+
+	if (key_of(work, kind).data == NULL)
+		return;
+	slot = find_slot(batch, work, kind);
+	slot->work = work;
+	slot->kind = kind;
+}
+
+void once__batch_find_duplicates(struct once__batch *batch, size_t from,
+				 size_t to)
+{
+	memset(batch->slots, 0, once__batch_slots_needed(batch->count));
+	batch->slot_count = once__batch_slots_needed(batch->count) /
+			    sizeof(struct once__slot);
+	for (size_t i = from; i < to; i++) {
+		struct once__work *work = &batch->works[i];
+
+		if (work->planned != ONCE_HANDLED_ENDING)
+			continue;
+		if (repeats(batch, work, ONCE_KEY_MSG_ID) ||
+		    repeats(batch, work, ONCE_KEY_BIZ_ID))
+			continue;
+		remember(batch, work, ONCE_KEY_MSG_ID);
+		remember(batch, work, ONCE_KEY_BIZ_ID);
+	}
+}

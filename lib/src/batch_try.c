@@ -1,0 +1,405 @@
+/*
+ * One try is one transaction: plan, claim, handle, finish, COMMIT. The idea to
+ * hold: nothing a try finds out is true before its COMMIT is answered. Until
+ * then it stands in `planned`, and a failed try leaves only what was `decided`
+ * about the message that failed.
+ */
+#include "batch.h"
+#include "bytes.h"
+#include "call.h"
+#include "clock.h"
+#include "error.h"
+#include "fault.h"
+#include "parked.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char timeout_sql[] =
+	"SELECT set_config('statement_timeout', $1::text, true)";
+
+/* ---- plan ---- */
+
+static void reset_work(struct once__work *work)
+{
+	static const struct once__keys none;
+
+	work->first = NULL;
+	work->claimed = false;
+	work->lost = false;
+	work->stored = none;
+	work->stored_result = bytes_of(NULL, 0);
+	work->result = bytes_of(NULL, 0);
+	work->planned = work->decided == ONCE_PENDING_ENDING ?
+				ONCE_HANDLED_ENDING :
+				work->decided;
+}
+
+static void plan_work(struct once__batch *batch, struct once__work *work)
+{
+	struct once__move *move;
+
+	reset_work(work);
+	if (work->strand == ONCE__NO_STRAND)
+		return;
+	move = &batch->moves[work->strand];
+	if (move->stopped)
+		work->planned = ONCE_HELD_ENDING;
+	if (!once_ending_is_final(work->planned)) {
+		move->stopped = true;
+		return;
+	}
+	move->next_offset = work->msg.record->offset + 1;
+	move->last = work->msg.record;
+}
+
+/* true: there is something to commit. */
+static bool plan(struct once__batch *batch, size_t from, size_t to)
+{
+	bool useful = false;
+
+	for (size_t i = 0; i < batch->move_count; i++) {
+		struct once__move *move = &batch->moves[i];
+
+		move->next_offset = move->strand->next_offset;
+		move->last = NULL;
+		move->stopped = move->was_stopped;
+	}
+	for (size_t i = from; i < to; i++) {
+		plan_work(batch, &batch->works[i]);
+		useful = useful ||
+			 once_ending_is_final(batch->works[i].planned);
+	}
+	return useful;
+}
+
+/* ---- claim ---- */
+
+static int compare_works(const void *a, const void *b)
+{
+	const struct once__work *left = *(struct once__work *const *)a;
+	const struct once__work *right = *(struct once__work *const *)b;
+	int order;
+
+	if (left->consumer_id != right->consumer_id)
+		return left->consumer_id < right->consumer_id ? -1 : 1;
+	order = bytes_compare(left->msg.keys.biz_id, right->msg.keys.biz_id);
+	if (order != 0)
+		return order;
+	return bytes_compare(left->msg.keys.msg_id, right->msg.keys.msg_id);
+}
+
+/* Those that claim, in the one order in which all batches lock. */
+static size_t pick_claimers(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct once__work *work = &batch->works[i];
+
+		if (work->planned == ONCE_HANDLED_ENDING && work->first == NULL)
+			batch->picked[count++] = work;
+	}
+	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
+	return count;
+}
+
+/* Where the run of one consumer's works that starts at `from` ends. */
+static size_t end_of_consumer(struct once__work *const *works, size_t from,
+			      size_t count)
+{
+	size_t to = from + 1;
+
+	while (to < count && works[to]->consumer_id == works[from]->consumer_id)
+		to++;
+	return to;
+}
+
+static size_t keep_losers(struct once__batch *batch, size_t count)
+{
+	size_t losers = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!batch->picked[i]->claimed)
+			batch->picked[losers++] = batch->picked[i];
+	return losers;
+}
+
+typedef bool consumer_step_f(struct once__log *log, struct once__pg *pg,
+			     struct once__work *const *works, size_t count);
+
+static bool for_each_consumer(struct once__batch *batch, size_t count,
+			      consumer_step_f *step)
+{
+	struct once_session *session = batch->session;
+
+	for (size_t from = 0; from < count;) {
+		size_t to = end_of_consumer(batch->picked, from, count);
+
+		if (!step(&session->claims, session->pg, batch->picked + from,
+			  to - from))
+			return false;
+		from = to;
+	}
+	return true;
+}
+
+/* A row that stopped a claim was deleted before we could look at it. */
+static bool has_vanished(struct once__batch *batch, size_t losers)
+{
+	for (size_t i = 0; i < losers; i++)
+		if (!batch->picked[i]->lost)
+			return true;
+	return false;
+}
+
+static bool claim(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t count = pick_claimers(batch, from, to);
+	size_t losers;
+
+	if (!for_each_consumer(batch, count, once__log_claim))
+		return false;
+	losers = keep_losers(batch, count);
+	if (!for_each_consumer(batch, losers, once__log_find))
+		return false;
+	if (has_vanished(batch, losers))
+		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
+			      "a claim's rival has vanished");
+	fault_point("after_claim");
+	return once__pg_failure(batch->session->pg) == NULL;
+}
+
+/* ---- handle ---- */
+
+static void inherit_from_first(struct once__work *work)
+{
+	const struct once__work *first = work->first;
+
+	work->stored = first->lost ? first->stored : first->msg.keys;
+	work->stored_result = first->lost ? first->stored_result :
+					    first->result;
+}
+
+/* The same msg_id for another operation is no re-send, whatever the payload
+ * looks like. */
+static bool is_conflict(const struct once__work *work)
+{
+	struct once_bytes ours = work->msg.keys.biz_id;
+	struct once_bytes theirs = work->stored.biz_id;
+
+	if (work->key_kind == ONCE_KEY_MSG_ID && ours.data != NULL &&
+	    theirs.data != NULL && !bytes_equal(ours, theirs))
+		return true;
+	return once__fingerprints_differ(work->msg.keys.fingerprint,
+					 work->stored.fingerprint);
+}
+
+static void plan_repetition(struct once__work *work)
+{
+	struct once_item *item = work->item;
+
+	if (work->first != NULL)
+		inherit_from_first(work);
+	item->stage = work->first != NULL ? ONCE_STAGE_BATCH :
+					    ONCE_STAGE_DATABASE;
+	item->key_kind = work->key_kind;
+	work->planned = ONCE_DUPLICATE_ENDING;
+	item->cause = ONCE_CAUSE_NONE;
+	if (!is_conflict(work))
+		return;
+	work->planned = ONCE_CONFLICT_ENDING;
+	item->cause = ONCE_CAUSE_CONFLICT;
+	snprintf(item->reason, sizeof(item->reason),
+		 "its %s was claimed by another payload",
+		 once_key_kind_word(work->key_kind));
+}
+
+static void limit_statements(struct once__batch *batch, int64_t timeout_ms)
+{
+	char text[24];
+
+	once__pg_send(batch->session->pg, ONCE__PG_OURS, timeout_sql,
+		      ONCE_PARAMS(once__pg_int8(text, timeout_ms)));
+}
+
+static enum once__call_result call_handler(struct once__batch *batch,
+					   struct once__work *work)
+{
+	struct once_session *session = batch->session;
+	int64_t timeout_ms = work->route->timeout_ms;
+	struct once_call call = {
+		.pg = session->pg,
+		.work = work,
+		.tag = (size_t)(work - batch->works),
+		.deadline_ms = timeout_ms == 0 ? 0 : clock_ms() + timeout_ms,
+		.log = session->log,
+		.log_arg = session->log_arg,
+	};
+
+	return once__call_run(&call, session->instances[work->item->route]);
+}
+
+static bool handle_one(struct once__batch *batch, struct once__work *work)
+{
+	if (work->first != NULL || work->lost)
+		plan_repetition(work);
+	if (work->planned == ONCE_CONFLICT_ENDING)
+		return true;
+	return call_handler(batch, work) == ONCE__CALL_DONE &&
+	       once__pg_failure(batch->session->pg) == NULL;
+}
+
+static bool handle(struct once__batch *batch, size_t from, size_t to)
+{
+	int64_t limit_ms = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct once__work *work = &batch->works[i];
+
+		if (work->planned != ONCE_HANDLED_ENDING)
+			continue;
+		if (work->route->timeout_ms != limit_ms) {
+			limit_ms = work->route->timeout_ms;
+			limit_statements(batch, limit_ms);
+		}
+		if (!handle_one(batch, work))
+			return false;
+	}
+	if (limit_ms != 0)
+		limit_statements(batch, 0);
+	fault_point("in_handler");
+	return once__pg_wait(batch->session->pg);
+}
+
+/* ---- finish ---- */
+
+static bool is_to_be_parked(const struct once__work *work)
+{
+	if (work->planned == ONCE_CONFLICT_ENDING)
+		return work->route->on_conflict == ONCE_CONFLICT_PARK;
+	return work->planned == ONCE_DEAD_ENDING;
+}
+
+static bool set_results(struct once__log *log, struct once__pg *pg,
+			struct once__work *const *works, size_t count)
+{
+	once__log_set_results(log, pg, works, count);
+	return true;
+}
+
+static bool finish(struct once__batch *batch, size_t from, size_t to,
+		   bool *ret_fenced)
+{
+	struct once_session *session = batch->session;
+
+	(void)for_each_consumer(batch, pick_claimers(batch, from, to),
+				set_results);
+	for (size_t i = from; i < to; i++)
+		if (is_to_be_parked(&batch->works[i]))
+			once__parked_add(session->pg, &batch->works[i]);
+	return once__positions_move(&session->positions, session->pg,
+				    batch->moves, batch->move_count,
+				    ret_fenced) &&
+	       once__pg_wait(session->pg);
+}
+
+void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		batch->works[i].item->ending = batch->works[i].planned;
+	for (size_t i = 0; i < batch->move_count; i++) {
+		struct once__move *move = &batch->moves[i];
+
+		move->strand->next_offset = move->next_offset;
+		move->was_stopped = move->stopped;
+	}
+}
+
+/* ---- the ending of a try ---- */
+
+/* Whose fault, and so what next; the transaction is still open. */
+static enum once__try judge(struct once__batch *batch, struct once_error *err)
+{
+	const struct once__pg_failure *failure =
+		once__pg_failure(batch->session->pg);
+
+	if (failure == NULL)
+		return ONCE__TRY_DECIDED;
+	(void)once__pg_error(batch->session->pg, err);
+	if (failure->class == ONCE__PG_REPEAT)
+		return ONCE__TRY_REPEAT;
+	if (failure->class != ONCE__PG_MESSAGE)
+		return ONCE__TRY_STOP;
+	if (failure->tag == ONCE__PG_OURS)
+		return ONCE__TRY_UNCLEAR;
+	if (batch->works[failure->tag].decided == ONCE_PENDING_ENDING)
+		once__call_fail_late(&batch->works[failure->tag], failure);
+	return ONCE__TRY_DECIDED;
+}
+
+static enum once__try give_up(struct once__batch *batch, enum once__try what)
+{
+	once__pg_rollback(batch->session->pg);
+	batch->stats->rolled_back++;
+	return what;
+}
+
+/* The culprit of a refused COMMIT is known only if one message was in it. */
+static enum once__try judge_commit(struct once__batch *batch, size_t from,
+				   size_t to, struct once_error *err)
+{
+	enum once__try what = judge(batch, err);
+	struct once__work *work = &batch->works[from];
+
+	if (what != ONCE__TRY_UNCLEAR || to - from != 1 ||
+	    work->decided != ONCE_PENDING_ENDING)
+		return what;
+	once__call_fail_late(work, once__pg_failure(batch->session->pg));
+	return ONCE__TRY_DECIDED;
+}
+
+static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
+			     struct once_error *err)
+{
+	fault_point("before_commit");
+	switch (once__pg_commit(batch->session->pg)) {
+	case ONCE__PG_COMMITTED:
+		fault_point("after_commit");
+		batch->stats->committed++;
+		once__batch_publish(batch, from, to);
+		return ONCE__TRY_COMMITTED;
+	case ONCE__PG_NOT_COMMITTED:
+		return give_up(batch, judge_commit(batch, from, to, err));
+	case ONCE__PG_UNKNOWN:
+		break;
+	}
+	(void)once__pg_error(batch->session->pg, err);
+	err->status = ONCE_UNKNOWN;
+	batch->doubt_from = from;
+	batch->doubt_to = to;
+	return ONCE__TRY_STOP;
+}
+
+enum once__try once__batch_try(struct once__batch *batch, size_t from,
+			       size_t to, struct once_error *err)
+{
+	bool fenced = false;
+
+	if (!plan(batch, from, to)) {
+		once__batch_publish(batch, from, to);
+		return ONCE__TRY_COMMITTED;
+	}
+	once__batch_find_duplicates(batch, from, to);
+	once__pg_begin(batch->session->pg);
+	if (!claim(batch, from, to) || !handle(batch, from, to) ||
+	    !finish(batch, from, to, &fenced))
+		return give_up(batch, judge(batch, err));
+	if (fenced) {
+		error_set(err, ONCE_FENCED,
+			  "the position in the database isn't where this "
+			  "process left it");
+		return give_up(batch, ONCE__TRY_STOP);
+	}
+	return commit(batch, from, to, err);
+}

@@ -1,0 +1,289 @@
+/* The handler's side of a transaction. A statement that would end the
+ * transaction is refused here, before it is sent: after it, the claims of other
+ * messages would stand without their effects. */
+#include "call.h"
+
+#include "bytes.h"
+#include "clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- what a handler may send ---- */
+
+static const char *skip_comment(const char *sql)
+{
+	int depth = 1;
+
+	if (sql[1] == '-')
+		return sql + strcspn(sql, "\n");
+	for (sql += 2; *sql != '\0' && depth > 0; sql++) {
+		if (sql[0] == '*' && sql[1] == '/') {
+			depth--;
+			sql++;
+		} else if (sql[0] == '/' && sql[1] == '*') {
+			depth++;
+			sql++;
+		}
+	}
+	return sql;
+}
+
+static const char *first_word(const char *sql)
+{
+	for (;;) {
+		sql += strspn(sql, " \t\r\n\f\v;");
+		if (strncmp(sql, "--", 2) != 0 && strncmp(sql, "/*", 2) != 0)
+			return sql;
+		sql = skip_comment(sql);
+	}
+}
+
+static bool is_word(const char *sql, const char *word)
+{
+	size_t size = strlen(word);
+	char after;
+
+	if (strncasecmp(sql, word, size) != 0)
+		return false;
+	after = sql[size];
+	return !((after >= 'a' && after <= 'z') ||
+		 (after >= 'A' && after <= 'Z') || after == '_' ||
+		 (after >= '0' && after <= '9'));
+}
+
+/* NULL: it may go. The extended protocol takes one statement at a time, and
+ * PostgreSQL refuses COMMIT inside a function or procedure of ours, so the first
+ * word tells. */
+static const char *why_refused(const char *sql)
+{
+	static const char *const ends[] = { "begin",  "start",	 "commit",
+					    "end",    "rollback", "abort",
+					    "prepare" };
+	const char *word = first_word(sql);
+
+	if (is_word(word, "copy"))
+		return "COPY needs the raw session; use once_pgconn()";
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (is_word(word, ends[i]))
+			return "the handler may not begin or end a "
+			       "transaction; return a verdict";
+	return NULL;
+}
+
+static bool may_send(struct once_call *call, const char *sql)
+{
+	const char *refusal = why_refused(sql);
+
+	if (refusal == NULL)
+		return true;
+	once__pg_fail(call->pg, call->tag, "2D000", refusal);
+	return false;
+}
+
+static bool leave_raw(struct once_call *call)
+{
+	if (!call->raw)
+		return true;
+	call->raw = false;
+	return once__pg_leave_raw(call->pg, call->tag);
+}
+
+void once_send(struct once_call *call, const char *sql,
+	       const struct once_param *params, size_t count)
+{
+	if (leave_raw(call) && may_send(call, sql))
+		once__pg_send(call->pg, call->tag, sql, params, count);
+}
+
+const struct once_rows *once_exec(struct once_call *call, const char *sql,
+				  const struct once_param *params, size_t count)
+{
+	const struct once_rows *rows = NULL;
+
+	if (leave_raw(call) && may_send(call, sql))
+		rows = once__pg_exec(call->pg, call->tag, sql, params, count);
+	if (rows == NULL)
+		call->saw_error = true;
+	return rows;
+}
+
+struct pg_conn *once_pgconn(struct once_call *call)
+{
+	struct pg_conn *conn = NULL;
+
+	if (leave_raw(call))
+		conn = once__pg_enter_raw(call->pg);
+	call->raw = conn != NULL;
+	if (conn == NULL)
+		call->saw_error = true;
+	return conn;
+}
+
+const char *once_sqlstate(const struct once_call *call)
+{
+	const struct once__pg_failure *failure = once__pg_failure(call->pg);
+
+	if (failure == NULL || failure->tag != call->tag)
+		return "";
+	return failure->sqlstate;
+}
+
+void once_set_result(struct once_call *call, struct once_bytes result)
+{
+	struct once__work *work = call->work;
+
+	work->result.size = result.size;
+	work->result.data = NULL;
+	if (result.data != NULL)
+		work->result.data = arena_copy(work->msg.arena, result);
+}
+
+/* ---- the call ---- */
+
+unsigned once_attempt(const struct once_call *call)
+{
+	return call->work->item->attempt;
+}
+
+int64_t once_time_left_ms(const struct once_call *call)
+{
+	if (call->deadline_ms == 0)
+		return INT64_MAX;
+	return call->deadline_ms - clock_ms();
+}
+
+void once_because(struct once_call *call, const char *fmt, ...)
+{
+	char *reason = call->work->item->reason;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(reason, ONCE_REASON_SIZE, fmt, args);
+	va_end(args);
+}
+
+void once_log(struct once_call *call, int level, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	if (call->log == NULL)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	call->log(call->log_arg, level, &call->work->msg, call->work->route,
+		  text);
+}
+
+/* ---- from verdict to decision ---- */
+
+static enum once__call_result decide(struct once__work *work,
+				     enum once_ending ending,
+				     enum once_cause cause)
+{
+	work->decided = ending;
+	work->item->cause = cause;
+	return ONCE__CALL_VERDICT;
+}
+
+static enum once__call_result decide_retry(struct once__work *work,
+					   enum once_cause cause)
+{
+	unsigned most = work->route->max_attempts;
+
+	if (most != 0 && work->item->attempt >= most)
+		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_ATTEMPTS);
+	return decide(work, ONCE_RETRY_ENDING, cause);
+}
+
+static void give_reason(struct once_item *item,
+			const struct once__pg_failure *failure)
+{
+	memcpy(item->sqlstate, failure->sqlstate, sizeof(item->sqlstate));
+	if (item->reason[0] == '\0')
+		snprintf(item->reason, sizeof(item->reason), "%s",
+			 failure->text);
+}
+
+static enum once__call_result judge_verdict(struct once__work *work,
+					    enum once_verdict verdict)
+{
+	switch (verdict) {
+	case ONCE_DONE:
+		return ONCE__CALL_DONE;
+	case ONCE_RETRY:
+		return decide_retry(work, ONCE_CAUSE_ASKED);
+	case ONCE_REJECT:
+		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_REJECTED);
+	case ONCE_PAUSE:
+		return decide(work, ONCE_PAUSED_ENDING, ONCE_CAUSE_ASKED);
+	}
+	snprintf(work->item->reason, sizeof(work->item->reason),
+		 "the handler returned %d, which is no verdict", (int)verdict);
+	return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_VERDICT);
+}
+
+/* Its own statement failed, and the handler has had its say. */
+static enum once__call_result
+judge_failure(struct once_call *call, enum once_verdict verdict,
+	      const struct once__pg_failure *failure)
+{
+	struct once__work *work = call->work;
+
+	give_reason(work->item, failure);
+	if (strcmp(failure->sqlstate, "2D000") == 0)
+		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_TRANSACTION);
+	if (verdict != ONCE_DONE)
+		return judge_verdict(work, verdict);
+	if (call->saw_error)
+		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_HIDDEN);
+	return decide_retry(work, ONCE_CAUSE_STATEMENT);
+}
+
+void once__call_fail_late(struct once__work *work,
+			  const struct once__pg_failure *failure)
+{
+	give_reason(work->item, failure);
+	if (strcmp(failure->sqlstate, "2D000") == 0)
+		decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_TRANSACTION);
+	else
+		decide_retry(work, ONCE_CAUSE_STATEMENT);
+}
+
+static enum once_verdict invoke(struct once_call *call, void *self)
+{
+	struct once__work *work = call->work;
+	const struct once_handler *handler = work->route->handler;
+	once_duplicate_f *duplicate = once__handler_duplicate(handler);
+	int64_t began = clock_ns();
+	enum once_verdict verdict = ONCE_DONE;
+
+	if (!work->lost && work->first == NULL)
+		verdict = handler->handle(self, &work->msg, call);
+	else if (duplicate != NULL)
+		verdict = duplicate(self, &work->msg, work->stored_result,
+				    call);
+	work->item->handler_ns += clock_ns() - began;
+	return verdict;
+}
+
+enum once__call_result once__call_run(struct once_call *call, void *self)
+{
+	const struct once__pg_failure *failure;
+	enum once_verdict verdict;
+
+	call->work->item->reason[0] = '\0';
+	call->work->item->sqlstate[0] = '\0';
+	verdict = invoke(call, self);
+	(void)leave_raw(call);
+	failure = once__pg_failure(call->pg);
+	if (failure == NULL)
+		return judge_verdict(call->work, verdict);
+	if (failure->tag != call->tag || failure->class != ONCE__PG_MESSAGE)
+		return ONCE__CALL_FAILED;
+	return judge_failure(call, verdict, failure);
+}

@@ -1,0 +1,11 @@
+/* schema.h - which version of schema `once` a database has. */
+#ifndef ONCE__SCHEMA_H
+#define ONCE__SCHEMA_H
+
+#include "pg.h"
+
+/* CONFIG: missing, older or newer than this library's; both are named. */
+enum once_status once__schema_check(struct once__pg *pg,
+				    struct once_error *err);
+
+#endif

@@ -1,0 +1,266 @@
+/* A session outlives its database connection: instances and memory stay, the
+ * connection is made again when it was lost. */
+#include "session.h"
+
+#include "bytes.h"
+#include "error.h"
+#include "schema.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char find_consumer_sql[] =
+	"SELECT id FROM once.consumer WHERE scope = $1::text";
+static const char add_consumer_sql[] =
+	"INSERT INTO once.consumer (scope) VALUES ($1::text) "
+	"ON CONFLICT DO NOTHING";
+
+/* ---- instances ---- */
+
+void once_refuse(struct once_settings *settings, const char *fmt, ...)
+{
+	char text[ONCE_REASON_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	free(settings->refusal);
+	settings->refusal = strdup(text);
+}
+
+static enum once_status open_instance(const struct once_route *route,
+				      void **ret_instance,
+				      struct once_error *err)
+{
+	struct once_settings settings = route->settings;
+	int refused = 0;
+
+	settings.refusal = NULL;
+	if (route->handler->open != NULL)
+		refused = route->handler->open(&settings, ret_instance);
+	if (refused != 0)
+		error_set(err, ONCE_CONFIG,
+			  "handler \"%s\" of route \"%s\" refused to open: %s",
+			  route->handler->name == NULL ? "(no name)" :
+							 route->handler->name,
+			  route->name,
+			  settings.refusal == NULL ? "it gave no reason" :
+						     settings.refusal);
+	free(settings.refusal);
+	return refused != 0 ? ONCE_CONFIG : ONCE_OK;
+}
+
+static enum once_status open_instances(struct once_session *session,
+				       struct once_error *err)
+{
+	while (session->opened < session->route_count) {
+		size_t i = session->opened;
+		enum once_status status = open_instance(
+			session->routes[i], &session->instances[i], err);
+
+		if (status != ONCE_OK)
+			return status;
+		session->opened++;
+	}
+	return ONCE_OK;
+}
+
+static void close_instances(struct once_session *session)
+{
+	while (session->opened > 0) {
+		size_t i = --session->opened;
+		once_close_f *close_f =
+			once__handler_close(session->routes[i]->handler);
+
+		if (close_f != NULL)
+			close_f(session->instances[i]);
+	}
+}
+
+/* ---- making ---- */
+
+static bool copy_options(struct once_session *session,
+			 const struct once_session_options *options)
+{
+	size_t count = options->route_count;
+
+	session->conninfo =
+		strdup(options->conninfo == NULL ? "" : options->conninfo);
+	if (options->application_name != NULL)
+		session->application_name = strdup(options->application_name);
+	session->durability = options->durability;
+	session->isolation = options->isolation;
+	session->log = options->log;
+	session->log_arg = options->log_arg;
+	session->route_count = count;
+	session->routes = calloc(count + 1, sizeof(*session->routes));
+	session->instances = calloc(count + 1, sizeof(*session->instances));
+	session->consumer_ids =
+		calloc(count + 1, sizeof(*session->consumer_ids));
+	if (session->conninfo == NULL || session->routes == NULL ||
+	    session->instances == NULL || session->consumer_ids == NULL)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		session->routes[i] = options->routes[i];
+	return true;
+}
+
+enum once_status once_session_create(const struct once_session_options *options,
+				     struct once_session **ret_session,
+				     struct once_error *err)
+{
+	struct once_session *session = calloc(1, sizeof(*session));
+	enum once_status status;
+
+	if (session == NULL)
+		return error_no_memory(err);
+	if (!copy_options(session, options)) {
+		once_session_destroy(session);
+		return error_no_memory(err);
+	}
+	status = open_instances(session, err);
+	if (status != ONCE_OK) {
+		once_session_destroy(session);
+		return status;
+	}
+	*ret_session = session;
+	return ONCE_OK;
+}
+
+void once_session_destroy(struct once_session *session)
+{
+	if (session == NULL)
+		return;
+	close_instances(session);
+	once__pg_close(session->pg);
+	once__log_fini(&session->claims);
+	once__positions_fini(&session->positions);
+	arena_fini(&session->arena);
+	free(session->consumer_ids);
+	free(session->instances);
+	free(session->routes);
+	free(session->application_name);
+	free(session->conninfo);
+	free(session);
+}
+
+/* ---- connecting ---- */
+
+/* Looked up first: an insert that conflicts would burn a number. */
+static int64_t find_consumer(struct once__pg *pg, const char *scope)
+{
+	const struct once_rows *rows = once__pg_exec(
+		pg, ONCE__PG_OURS, find_consumer_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
+
+	if (rows == NULL || once_rows_count(rows) == 0)
+		return 0;
+	return once__rows_int64(rows, 0, 0);
+}
+
+static int64_t get_consumer(struct once__pg *pg, const char *scope)
+{
+	int64_t id = find_consumer(pg, scope);
+
+	if (id != 0 || once__pg_failure(pg) != NULL)
+		return id;
+	once__pg_send(pg, ONCE__PG_OURS, add_consumer_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
+	return find_consumer(pg, scope);
+}
+
+static enum once_status get_consumers(struct once_session *session,
+				      struct once_error *err)
+{
+	struct once__pg *pg = session->pg;
+	enum once_status status = ONCE_OK;
+
+	once__pg_begin(pg);
+	for (size_t i = 0; i < session->route_count; i++)
+		session->consumer_ids[i] =
+			get_consumer(pg, session->routes[i]->scope);
+	if (once__pg_commit(pg) == ONCE__PG_COMMITTED)
+		return ONCE_OK;
+	status = once__pg_error(pg, err);
+	return status == ONCE_BUG ? ONCE_TRANSIENT : status;
+}
+
+static void disconnect(struct once_session *session)
+{
+	once__pg_close(session->pg);
+	session->pg = NULL;
+}
+
+enum once_status once_session_connect(struct once_session *session,
+				      struct once_error *err)
+{
+	struct once__pg_options options = { session->conninfo,
+					    session->application_name,
+					    session->durability,
+					    session->isolation };
+	enum once_status status;
+
+	if (session->pg != NULL && !once__pg_is_lost(session->pg))
+		return ONCE_OK;
+	disconnect(session);
+	status = once__pg_open(&options, &session->pg, err);
+	if (status == ONCE_OK)
+		status = once__schema_check(session->pg, err);
+	if (status == ONCE_OK)
+		status = get_consumers(session, err);
+	if (status != ONCE_OK)
+		disconnect(session);
+	return status;
+}
+
+/* ---- positions ---- */
+
+static enum once_status finish(struct once_session *session, bool done,
+			       struct once_error *err)
+{
+	enum once_status status = ONCE_OK;
+
+	if (!done || once__pg_commit(session->pg) != ONCE__PG_COMMITTED) {
+		status = once__pg_error(session->pg, err);
+		once__pg_rollback(session->pg);
+	}
+	return status;
+}
+
+enum once_status once_session_read_position(struct once_session *session,
+					    const char *group,
+					    const char *topic,
+					    int32_t partition,
+					    struct once_position *ret_position,
+					    struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	return finish(session,
+		      once__positions_read(session->pg, group, topic, partition,
+					   ret_position),
+		      err);
+}
+
+enum once_status once_session_create_positions(struct once_session *session,
+					       const char *group,
+					       const char *topic,
+					       const int64_t *offsets,
+					       size_t count,
+					       struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	once__positions_create(&session->positions, session->pg, group, topic,
+			       offsets, count);
+	return finish(session, once__pg_wait(session->pg), err);
+}
