@@ -11,14 +11,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum start_from { START_FROM_DATABASE, START_FROM_KAFKA };
-enum route_order { ORDER_PARTITION, ORDER_NONE };
-enum initial_position { INITIAL_EARLIEST, INITIAL_LATEST, INITIAL_FAIL };
+enum start_from {
+	START_FROM_DATABASE,
+	START_FROM_KAFKA
+};
+enum route_order {
+	ORDER_PARTITION,
+	ORDER_NONE
+};
+enum initial_position {
+	INITIAL_EARLIEST,
+	INITIAL_LATEST,
+	INITIAL_FAIL
+};
 
 struct name_value {
 	char *name;
 	char *value;
-	int line; /* in the file, for messages */
+	bool secret; /* by its name, or from outside the file: never shown */
+	int line;    /* in the file, for messages */
 	int column;
 };
 
@@ -65,7 +76,9 @@ struct route_config {
 	struct retry_config retry;
 	char **settings; /* "name=value" */
 	size_t setting_count;
-	int line; /* of the route's name, plugin key, and so on: where it is */
+	int line; /* where the route begins in the file, for messages */
+	int column;
+	uint64_t hidden; /* as in struct config */
 };
 
 struct config {
@@ -75,18 +88,36 @@ struct config {
 	unsigned lanes;
 	struct batch_config batch;
 	char *admin_listen; /* "": off */
-	int log_level;	    /* enum log_level */
+	int log_level;      /* enum log_level */
 	int64_t shutdown_timeout_ms;
 	struct route_config *routes;
 	size_t route_count;
+	uint64_t hidden; /* bit n: row n of the options came from outside the
+			  * file (environment, another file): never shown */
 };
 
-/* Load and check `path`. NULL: it is wrong; every fault was written to `faults`
- * as "path:line:column: what; what to write instead", in the order of the file. */
-struct config *config_load(const char *path, FILE *faults);
+/* What the Kafka library says about a property: NULL if it takes it, else the
+ * complaint, valid until the next call. */
+typedef const char *config_property_check_f(void *arg, const char *name,
+					    const char *value);
+
+/*
+ * Load and check `path`. NULL: it is wrong; every fault was written to `faults`
+ * as "path:line:column: what; what to write instead", in the order of the file.
+ * Warnings are written there too ("path:line:column: warning: ...") and refuse
+ * nothing. `check` NULL: property names are checked against our own list.
+ */
+struct config *config_load(const char *path, config_property_check_f *check,
+			   void *arg, FILE *faults);
 void config_destroy(struct config *cfg);
 
 /* The index of the route that takes `topic`; -1: none. */
 int config_route_of(const struct config *cfg, const char *topic);
+
+/* What is in effect, defaults included, as YAML; secrets as "(set)". */
+void config_print(const struct config *cfg, FILE *out);
+
+/* Every option with its kind, default and sentence: for --help and the docs. */
+void config_print_options(FILE *out);
 
 #endif

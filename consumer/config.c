@@ -1,0 +1,209 @@
+/*
+ * Loading, in the order in which faults can be found: the file, its YAML, each
+ * option by itself, then options against each other. All of it is done before
+ * anything is told, so that one run tells everything.
+ */
+#include "config.h"
+
+#include "bytes.h"
+#include "config_check.h"
+#include "config_options.h"
+#include "config_read.h"
+#include "kafka_properties.h"
+#include "scope.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	MAX_FILE = 1024 * 1024,
+	MAX_DEFAULT_LANES = 8
+};
+
+/* ---- the file ---- */
+
+static bool read_stream(FILE *file, struct text *source)
+{
+	char data[4096];
+	size_t size;
+
+	text_adds(source, "");
+	while ((size = fread(data, 1, sizeof(data), file)) > 0 &&
+	       source->size <= MAX_FILE)
+		text_add(source, data, size);
+	return !ferror(file) && !source->broken;
+}
+
+static void read_file(const char *path, struct text *source,
+		      struct faults *faults)
+{
+	struct place nowhere = { 0 };
+	FILE *file = fopen(path, "re");
+
+	if (file == NULL || !read_stream(file, source))
+		faults_add(faults, nowhere,
+			   "could not read it: %s; name the configuration "
+			   "file with -c",
+			   strerror(errno));
+	else if (source->size > MAX_FILE)
+		faults_add(faults, nowhere,
+			   "longer than 1 MiB, so this is no configuration; "
+			   "name the configuration file with -c");
+	if (file != NULL)
+		fclose(file);
+}
+
+/* Where the file is: "." for a bare name. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* ---- defaults that are worked out ---- */
+
+static unsigned default_lanes(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (cores < 1)
+		return 1;
+	return cores > MAX_DEFAULT_LANES ? MAX_DEFAULT_LANES : (unsigned)cores;
+}
+
+static void fill_scope(const struct config *cfg, struct route_config *route,
+		       struct faults *faults)
+{
+	struct text scope scoped_text = { 0 };
+
+	if (route->scope != NULL && route->scope[0] != '\0')
+		return;
+	if (cfg->kafka.group == NULL || route->name == NULL)
+		return;
+	text_addf(&scope, "%s/%s", cfg->kafka.group, route->name);
+	if (scope.broken) {
+		faults->broken = true;
+		return;
+	}
+	free(route->scope);
+	route->scope = take(&scope.data);
+}
+
+/* ---- loading ---- */
+
+static void load_tree(struct config *cfg, struct tree *tree, const char *path,
+		      struct faults *faults)
+{
+	char *folder scoped_free = folder_of(path);
+
+	if (folder == NULL) {
+		faults->broken = true;
+		return;
+	}
+	config_read(cfg, tree, folder, faults);
+	for (size_t i = 0; i < cfg->route_count; i++)
+		fill_scope(cfg, &cfg->routes[i], faults);
+	if (faults->broken)
+		return;
+	config_check_routes(cfg, tree->root, faults);
+}
+
+static void load(struct config *cfg, const char *path, struct tree *tree,
+		 struct faults *faults)
+{
+	struct text source scoped_text = { 0 };
+
+	read_file(path, &source, faults);
+	if (!faults_refuse(faults))
+		tree_load(tree, bytes_of(source.data, source.size), faults);
+	if (tree->root != NULL)
+		load_tree(cfg, tree, path, faults);
+}
+
+struct config *config_load(const char *path, config_property_check_f *check,
+			   void *arg, FILE *faults_out)
+{
+	struct config *cfg = calloc(1, sizeof(*cfg));
+	struct faults faults = { .broken = cfg == NULL };
+	struct tree tree = { 0 };
+
+	if (cfg != NULL) {
+		cfg->lanes = default_lanes();
+		load(cfg, path, &tree, &faults);
+	}
+	if (!faults.broken)
+		kafka_properties_check(&cfg->kafka, check, arg, &faults);
+	faults_write(&faults, path, faults_out);
+	if (faults_refuse(&faults)) {
+		config_destroy(cfg);
+		cfg = NULL;
+	}
+	faults_fini(&faults);
+	tree_fini(&tree);
+	return cfg;
+}
+
+int config_route_of(const struct config *cfg, const char *topic)
+{
+	for (size_t i = 0; i < cfg->route_count; i++)
+		for (size_t j = 0; j < cfg->routes[i].topic_count; j++)
+			if (strcmp(cfg->routes[i].topics[j], topic) == 0)
+				return (int)i;
+	return -1;
+}
+
+/* ---- the end ---- */
+
+static void free_texts(char **texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(texts[i]);
+	free(texts);
+}
+
+static void free_properties(struct name_value *properties, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(properties[i].name);
+		free(properties[i].value);
+	}
+	free(properties);
+}
+
+/* The fields of texts in one struct; the table knows where they are. */
+static void free_options(void *base, bool in_route)
+{
+	for (size_t i = 0; i < config_option_count; i++) {
+		const struct config_option *option = &config_options[i];
+		bool is_route = strncmp(option->path, "handlers[].", 11) == 0;
+		char *text;
+
+		if (is_route != in_route || !config_kind_is_text(option->kind))
+			continue;
+		memcpy(&text, (char *)base + option->offset, sizeof(char *));
+		free(text);
+	}
+}
+
+void config_destroy(struct config *cfg)
+{
+	if (cfg == NULL)
+		return;
+	for (size_t i = 0; i < cfg->route_count; i++) {
+		struct route_config *route = &cfg->routes[i];
+
+		free_options(route, true);
+		free_texts(route->topics, route->topic_count);
+		free_texts(route->settings, route->setting_count);
+	}
+	free_options(cfg, false);
+	free_properties(cfg->kafka.properties, cfg->kafka.property_count);
+	free(cfg->routes);
+	free(cfg);
+}

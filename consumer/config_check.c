@@ -1,0 +1,120 @@
+/*
+ * Routes against each other. Each is compared with those before it, so a fault
+ * is told once, at the later one, and names the line of the earlier.
+ *
+ * Two routes never share a scope: a message of the one would count as a
+ * duplicate of the other's and its own handler would not be called. Topics that
+ * carry the same operations belong into one route.
+ */
+#include "config_check.h"
+
+#include <string.h>
+
+/* The n-th item of a list. */
+static const struct tree_node *item_at(const struct tree_node *list, size_t n)
+{
+	const struct tree_node *item = list->children;
+
+	while (n-- > 0)
+		item = item->next;
+	return item;
+}
+
+static struct place place_of(const struct tree_node *node, const char *key)
+{
+	const struct tree_node *member = tree_find(node, key);
+
+	return member == NULL ? node->place : member->place;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static bool has_topic(const struct route_config *route, const char *topic)
+{
+	for (size_t i = 0; i < route->topic_count; i++)
+		if (strcmp(route->topics[i], topic) == 0)
+			return true;
+	return false;
+}
+
+/* NULL: the topic's name came from outside the file and isn't shown. */
+static const struct tree_node *find_topic(const struct tree_node *list,
+					  const char *topic)
+{
+	for (const struct tree_node *at = list->children; at != NULL;
+	     at = at->next)
+		if (at->kind == TREE_TEXT && strcmp(at->text, topic) == 0)
+			return at;
+	return NULL;
+}
+
+static void check_topics(const struct route_config *earlier,
+			 const struct route_config *route,
+			 const struct tree_node *node, struct faults *faults)
+{
+	const struct tree_node *list = tree_find(node, "topics");
+
+	for (size_t i = 0; i < route->topic_count; i++) {
+		const struct tree_node *at = find_topic(list, route->topics[i]);
+
+		if (!has_topic(earlier, route->topics[i]))
+			continue;
+		faults_add(faults, at == NULL ? list->place : at->place,
+			   "topic \"%.100s\" belongs to the route on line %d "
+			   "already; write it under one of the two",
+			   at == NULL ? "${...}" : at->text, earlier->line);
+	}
+}
+
+static void check_pair(const struct route_config *earlier,
+		       const struct route_config *route,
+		       const struct tree_node *node, struct faults *faults)
+{
+	check_topics(earlier, route, node, faults);
+	if (same(earlier->name, route->name))
+		faults_add(faults, place_of(node, "name"),
+			   "the route on line %d has this name already; write "
+			   "another",
+			   earlier->line);
+	else if (same(earlier->scope, route->scope))
+		faults_add(faults, place_of(node, "scope"),
+			   "the route on line %d has this scope already, and "
+			   "its messages would count as duplicates of this "
+			   "one's; write another scope, or put the topics of "
+			   "both into one route",
+			   earlier->line);
+}
+
+static void check_retry(const struct route_config *route,
+			const struct tree_node *node, struct faults *faults)
+{
+	const struct tree_node *retry = tree_find(node, "retry");
+
+	if (retry == NULL ||
+	    route->retry.first_delay_ms <= route->retry.max_delay_ms)
+		return;
+	faults_add(faults,
+		   place_of(retry, tree_find(retry, "first_delay") != NULL
+					   ? "first_delay"
+					   : "max_delay"),
+		   "handlers[].retry.first_delay is longer than max_delay; "
+		   "write at most as much for it");
+}
+
+void config_check_routes(const struct config *cfg, const struct tree_node *root,
+			 struct faults *faults)
+{
+	const struct tree_node *list = tree_find(root, "handlers");
+
+	for (size_t i = 0; i < cfg->route_count; i++) {
+		const struct tree_node *node = item_at(list, i);
+
+		check_retry(&cfg->routes[i], node, faults);
+		for (size_t j = 0; j < i; j++)
+			check_pair(&cfg->routes[j], &cfg->routes[i], node,
+				   faults);
+	}
+}

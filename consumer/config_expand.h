@@ -1,0 +1,25 @@
+/*
+ * config_expand.h - what stands in a value for something outside the file:
+ *
+ *	${NAME}           an environment variable; unset is an error
+ *	${NAME:-default}  `default` where it is unset or empty
+ *	${file:/path}     a file's text without the newline at its end
+ *	$$                one dollar
+ *
+ * Any other dollar is itself. A default is plain text up to the next "}".
+ */
+#ifndef ONCED_CONFIG_EXPAND_H
+#define ONCED_CONFIG_EXPAND_H
+
+#include "text.h"
+
+/* `folder`: where relative paths begin. `ret_outside`: something came from
+ * outside and mustn't be shown. Errors: INVALID, "what; what to write". */
+enum once_status expand_value(const char *value, const char *folder,
+			      struct text *text, bool *ret_outside,
+			      struct once_error *err) ONCE_MUST_CHECK;
+
+/* `path` itself if it is absolute, else from `folder` on. */
+void expand_path(const char *path, const char *folder, struct text *text);
+
+#endif

@@ -1,0 +1,204 @@
+/* Each item is a scalar; "name=value" is split at the first "=". An item may
+ * hold a secret, so no message shows more of it than a name. */
+#include "config_list.h"
+
+#include "config_secret.h"
+#include "config_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_pairs(const struct config_option *option)
+{
+	return option->kind != CONFIG_TOPICS;
+}
+
+static const char *example_of(const struct config_option *option)
+{
+	return is_pairs(option) ? "- name=value" : option->value;
+}
+
+static bool accept_list(struct reader *reader,
+			const struct config_option *option,
+			const struct tree_node *node)
+{
+	bool required = (option->flags & CONFIG_REQUIRED) != 0;
+
+	if (node->kind == TREE_BROKEN)
+		return false;
+	if (node->kind == TREE_LIST && (node->child_count > 0 || !required))
+		return node->child_count > 0;
+	/* All items commented out. */
+	if (node->kind == TREE_TEXT && node->plain && node->text[0] == '\0' &&
+	    !required)
+		return false;
+	faults_add(reader->faults,
+		   node->kind == TREE_MAP ? node->key_place : node->place,
+		   "%s must be a list%s; write %s%s%s", option->path,
+		   required ? " that isn't empty" : "",
+		   is_pairs(option) ? "each item on a line of its own as \""
+				    : "\"topics: ",
+		   example_of(option), "\"");
+	return false;
+}
+
+/* ---- topics ---- */
+
+static bool has_text(char *const *texts, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(texts[i], text) == 0)
+			return true;
+	return false;
+}
+
+static void read_topic(struct reader *reader,
+		       const struct config_option *option,
+		       const struct scalar *scalar, struct list *list)
+{
+	char **topics = list->items;
+	struct once_error err = { 0 };
+
+	if (value_check_topic(scalar->text, &err) != ONCE_OK) {
+		scalar_refuse(reader, option, scalar, &err);
+		return;
+	}
+	if (has_text(topics, list->count, scalar->text)) {
+		faults_add(reader->faults, scalar->place,
+			   "%s has \"%.100s\" twice; keep one of the two",
+			   option->path, scalar->shown);
+		return;
+	}
+	topics[list->count] = strdup(scalar->text);
+	if (topics[list->count] == NULL)
+		reader->faults->broken = true;
+	else
+		list->count++;
+}
+
+/* ---- pairs ---- */
+
+/* The name's length; 0: it isn't name=value. */
+static size_t name_size(const char *text)
+{
+	size_t size = strcspn(text, "=");
+
+	if (text[size] != '=' || strcspn(text, " \t\r\n") < size)
+		return 0;
+	return size;
+}
+
+static void keep_pair(struct reader *reader, const struct scalar *scalar,
+		      size_t size, struct list *list)
+{
+	struct name_value *pairs = list->items;
+	struct name_value *pair = &pairs[list->count];
+
+	*pair = (struct name_value){ .name = strndup(scalar->text, size),
+				     .value = strdup(scalar->text + size + 1),
+				     .line = scalar->place.line,
+				     .column = scalar->place.column };
+	list->count++; /* half-built ones are freed like the others */
+	if (pair->name == NULL || pair->value == NULL)
+		reader->faults->broken = true;
+	else
+		pair->secret = scalar->outside || secret_name(pair->name);
+}
+
+static void keep_setting(struct reader *reader, const struct scalar *scalar,
+			 struct list *list)
+{
+	char **settings = list->items;
+
+	settings[list->count] = strdup(scalar->text);
+	if (settings[list->count] == NULL)
+		reader->faults->broken = true;
+	else
+		list->count++;
+}
+
+static bool has_name(const struct config_option *option,
+		     const struct list *list, const char *text, size_t size)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const char *name =
+			option->kind == CONFIG_PROPERTIES
+				? ((const struct name_value *)list->items)[i]
+					  .name
+				: ((char *const *)list->items)[i];
+
+		if (name != NULL && strncmp(name, text, size) == 0 &&
+		    (name[size] == '\0' || name[size] == '='))
+			return true;
+	}
+	return false;
+}
+
+static void read_pair(struct reader *reader, const struct config_option *option,
+		      const struct scalar *scalar, struct list *list)
+{
+	size_t size = name_size(scalar->text);
+
+	if (size == 0) {
+		faults_add(reader->faults, scalar->place,
+			   "%s: this isn't name=value; write \"- name=value\", "
+			   "without spaces around the \"=\"",
+			   option->path);
+		return;
+	}
+	/* A name from outside the file isn't shown either. */
+	if (has_name(option, list, scalar->text, size)) {
+		faults_add(reader->faults, scalar->place,
+			   "%s has \"%.*s\" twice; keep one of the two",
+			   option->path, scalar->outside ? 3 : (int)size,
+			   scalar->outside ? "one" : scalar->text);
+		return;
+	}
+	if (option->kind == CONFIG_PROPERTIES)
+		keep_pair(reader, scalar, size, list);
+	else
+		keep_setting(reader, scalar, list);
+}
+
+/* ---- the list ---- */
+
+static void read_item(struct reader *reader, const struct config_option *option,
+		      const struct tree_node *node, struct list *list)
+{
+	struct scalar scalar;
+
+	if (is_pairs(option) &&
+	    (node->kind == TREE_MAP || node->kind == TREE_LIST)) {
+		faults_add(reader->faults, node->place,
+			   "%s: this isn't name=value; write \"- name=value\" "
+			   "with \"=\", in quotes if \": \" or \" #\" is in it",
+			   option->path);
+		return;
+	}
+	if (!scalar_read(reader, option, node, &scalar))
+		return;
+	list->outside |= scalar.outside;
+	if (is_pairs(option))
+		read_pair(reader, option, &scalar, list);
+	else
+		read_topic(reader, option, &scalar, list);
+}
+
+void list_read(struct reader *reader, const struct config_option *option,
+	       const struct tree_node *node, struct list *list)
+{
+	size_t size = option->kind == CONFIG_PROPERTIES
+			      ? sizeof(struct name_value)
+			      : sizeof(char *);
+
+	if (!accept_list(reader, option, node))
+		return;
+	list->items = calloc(node->child_count, size);
+	if (list->items == NULL) {
+		reader->faults->broken = true;
+		return;
+	}
+	for (const struct tree_node *at = node->children; at != NULL;
+	     at = at->next)
+		read_item(reader, option, at, list);
+}

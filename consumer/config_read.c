@@ -1,0 +1,364 @@
+/*
+ * The walk over the file's sections. The table says what a section may hold; a
+ * value is first made a scalar (checked to be a text, with what it takes from
+ * outside put in) and then stored as its kind wants it.
+ */
+#include "config_read.h"
+
+#include "config_expand.h"
+#include "config_list.h"
+#include "config_scalar.h"
+#include "config_similar.h"
+#include "config_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One section as it stands in the file. */
+struct section {
+	const char *prefix;          /* of its options */
+	const struct tree_node *map; /* NULL: not written */
+	struct place place;          /* where it is, or should be */
+	void *base;                  /* the struct that has the fields */
+	uint64_t *hidden;            /* of that struct */
+};
+
+static void read_section(struct reader *reader, const struct section *section);
+
+/* ---- keys ---- */
+
+/* "kafka." is told as "kafka"; the top has no name. */
+static int prefix_size(const char *prefix)
+{
+	return prefix[0] == '\0' ? 0 : (int)strlen(prefix) - 1;
+}
+
+/* The only other section that has such a key. */
+static const struct config_option *find_elsewhere(const char *key)
+{
+	const struct config_option *found = NULL;
+
+	for (size_t i = 0; i < config_option_count; i++) {
+		if (strcmp(config_option_key(&config_options[i]), key) != 0)
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = &config_options[i];
+	}
+	return found;
+}
+
+static void list_keys(const char *prefix, struct text *text)
+{
+	for (size_t i = 0; i < config_option_count; i++) {
+		const struct config_option *option = &config_options[i];
+
+		if (config_option_is_in(option, prefix) &&
+		    (option->flags & CONFIG_LATER) == 0)
+			text_addf(text, "%s%s", text->size > 0 ? ", " : "",
+				  config_option_key(option));
+	}
+}
+
+static void refuse_key(struct reader *reader, const struct section *section,
+		       const struct tree_node *member)
+{
+	const struct config_option *elsewhere = find_elsewhere(member->key);
+	struct similar similar = { .word = member->key };
+	struct text keys scoped_text = { 0 };
+	struct text fault scoped_text = { 0 };
+
+	for (size_t i = 0; i < config_option_count; i++)
+		if (config_option_is_in(&config_options[i], section->prefix))
+			similar_offer(&similar,
+				      config_option_key(&config_options[i]));
+	list_keys(section->prefix, &keys);
+	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ", member->key,
+		  section->prefix[0] == '\0' ? "" : " of ",
+		  prefix_size(section->prefix), section->prefix);
+	if (elsewhere != NULL)
+		text_addf(&fault, "write it where it belongs, as %s",
+			  elsewhere->path);
+	else if (similar.best != NULL)
+		text_addf(&fault, "did you mean \"%s\"?", similar.best);
+	else
+		text_addf(&fault, "write one of %s",
+			  keys.data == NULL ? "the options" : keys.data);
+	faults_add(reader->faults, member->key_place, "%s",
+		   fault.data == NULL ? "unknown key" : fault.data);
+}
+
+static void refuse_keys(struct reader *reader, const struct section *section)
+{
+	const struct tree_node *member =
+		section->map == NULL ? NULL : section->map->children;
+
+	for (; member != NULL; member = member->next)
+		if (config_option_find(section->prefix, member->key) == NULL)
+			refuse_key(reader, section, member);
+}
+
+static void refuse_missing(struct reader *reader, const struct section *section,
+			   const struct config_option *option)
+{
+	const char *key = config_option_key(option);
+	const char *value = option->value == NULL ? "" : option->value;
+
+	if (option->kind == CONFIG_RETENTION)
+		faults_add(reader->faults, section->place,
+			   "%s is missing, and how long handled messages are "
+			   "remembered must be said; write \"%s: %s\" (rows "
+			   "are never deleted yet)",
+			   option->path, key, value);
+	else if (option->kind == CONFIG_ROUTES)
+		faults_add(reader->faults, section->place,
+			   "%s is missing; write a list of routes, each with "
+			   "name, topics and plugin",
+			   option->path);
+	else
+		faults_add(reader->faults, section->place,
+			   "%s is missing; write \"%s: %s\"%s%.*s",
+			   option->path, key, value,
+			   section->prefix[0] == '\0' ? "" : " under ",
+			   prefix_size(section->prefix), section->prefix);
+}
+
+/* ---- values ---- */
+
+static void *field_of(const struct section *section, size_t offset)
+{
+	return (char *)section->base + offset;
+}
+
+/* Fields are unsigned, size_t, int64_t or an enumeration: non-negative, or -1
+ * in an int64_t; the table knows their sizes. */
+static void store_number(const struct section *section,
+			 const struct config_option *option, int64_t number)
+{
+	unsigned small = (unsigned)number;
+
+	if (option->size == sizeof(small))
+		memcpy(field_of(section, option->offset), &small,
+		       sizeof(small));
+	else
+		memcpy(field_of(section, option->offset), &number,
+		       sizeof(number));
+}
+
+static void store_text(struct reader *reader, const struct section *section,
+		       const struct config_option *option, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		reader->faults->broken = true;
+	memcpy(field_of(section, option->offset), &copy, sizeof(char *));
+}
+
+static enum once_status store_value(struct reader *reader,
+				    const struct section *section,
+				    const struct config_option *option,
+				    const char *text, struct once_error *err)
+{
+	enum once_status status;
+	int64_t number = 0;
+
+	if (config_kind_is_text(option->kind)) {
+		status = value_check_text(option, text, err);
+		if (status == ONCE_OK && option->kind == CONFIG_FILE)
+			status = scalar_find_file(reader, &text, err);
+		if (status == ONCE_OK)
+			store_text(reader, section, option, text);
+		return status;
+	}
+	if (option->kind == CONFIG_WORD)
+		status = value_parse_word(option, text, &number, err);
+	else
+		status = value_parse_number(option, text, &number, err);
+	if (status == ONCE_OK)
+		store_number(section, option, number);
+	return status;
+}
+
+static bool read_value(struct reader *reader, const struct section *section,
+		       const struct config_option *option,
+		       const struct tree_node *node)
+{
+	struct once_error err = { 0 };
+	struct scalar scalar;
+
+	if (!scalar_read(reader, option, node, &scalar))
+		return false;
+	if (scalar.outside)
+		*section->hidden |= UINT64_C(1) << config_option_index(option);
+	if (store_value(reader, section, option, scalar.text, &err) == ONCE_OK)
+		return true;
+	scalar_refuse(reader, option, &scalar, &err);
+	return false;
+}
+
+static void read_default(struct reader *reader, const struct section *section,
+			 const struct config_option *option)
+{
+	struct once_error err = { 0 };
+	struct place nowhere = { 0 };
+
+	if (!config_option_has_default(option))
+		return;
+	if (store_value(reader, section, option, option->value, &err) !=
+	    ONCE_OK)
+		faults_add(reader->faults, nowhere,
+			   "the default of %s is wrong: %s", option->path,
+			   err.text);
+}
+
+static void read_list(struct reader *reader, const struct section *section,
+		      const struct config_option *option,
+		      const struct tree_node *node)
+{
+	struct list list = { 0 };
+
+	if (node != NULL)
+		list_read(reader, option, node, &list);
+	if (list.outside)
+		*section->hidden |= UINT64_C(1) << config_option_index(option);
+	memcpy(field_of(section, option->offset), &list.items,
+	       sizeof(list.items));
+	memcpy(field_of(section, option->count), &list.count,
+	       sizeof(list.count));
+}
+
+/* ---- sections ---- */
+
+static bool is_blank(const struct tree_node *node)
+{
+	return node->kind == TREE_TEXT && node->plain && node->text[0] == '\0';
+}
+
+static void read_inner(struct reader *reader, const struct section *section,
+		       const struct config_option *option,
+		       const struct tree_node *node)
+{
+	char prefix[CONFIG_PREFIX_SIZE];
+	struct section inner = *section;
+
+	config_option_prefix(option, prefix);
+	inner.prefix = prefix;
+	inner.map = NULL;
+	if (node != NULL)
+		inner.place = node->key_place;
+	if (node != NULL && node->kind == TREE_BROKEN)
+		return;
+	if (node != NULL && node->kind == TREE_MAP)
+		inner.map = node;
+	else if (node != NULL && !is_blank(node)) {
+		faults_add(reader->faults, node->place,
+			   "%s is a section; write its options indented below "
+			   "it, each as \"name: value\"",
+			   option->path);
+		return;
+	}
+	read_section(reader, &inner);
+}
+
+static void read_route(struct reader *reader, const struct tree_node *node,
+		       struct route_config *route)
+{
+	struct section section = { .prefix = "handlers[].",
+				   .map = node,
+				   .place = node->place,
+				   .base = route,
+				   .hidden = &route->hidden };
+
+	route->line = node->place.line;
+	route->column = node->place.column;
+	if (node->kind == TREE_MAP)
+		read_section(reader, &section);
+	else if (node->kind != TREE_BROKEN)
+		faults_add(reader->faults, node->place,
+			   "a route is a map of options; write \"- name: "
+			   "refund\" and the rest of its options below");
+}
+
+static void read_routes(struct reader *reader,
+			const struct config_option *option,
+			const struct tree_node *node)
+{
+	struct config *cfg = reader->cfg;
+
+	if (node->kind == TREE_BROKEN)
+		return;
+	if (node->kind != TREE_LIST || node->child_count == 0) {
+		faults_add(reader->faults,
+			   node->kind == TREE_MAP ? node->key_place
+						  : node->place,
+			   "%s must be a list of routes; write \"- name: "
+			   "refund\" and the rest of its options below",
+			   option->path);
+		return;
+	}
+	cfg->routes = calloc(node->child_count, sizeof(*cfg->routes));
+	if (cfg->routes == NULL) {
+		reader->faults->broken = true;
+		return;
+	}
+	for (const struct tree_node *at = node->children; at != NULL;
+	     at = at->next)
+		read_route(reader, at, &cfg->routes[cfg->route_count++]);
+}
+
+static void read_option(struct reader *reader, const struct section *section,
+			const struct config_option *option)
+{
+	const struct tree_node *node =
+		tree_find(section->map, config_option_key(option));
+
+	if ((option->flags & CONFIG_LATER) != 0) {
+		if (node != NULL)
+			faults_add(reader->faults, node->key_place,
+				   "%s is not available yet; take it out",
+				   option->path);
+		return;
+	}
+	if (option->kind == CONFIG_SECTION) {
+		read_inner(reader, section, option, node);
+		return;
+	}
+	if (node == NULL && (option->flags & CONFIG_REQUIRED) != 0)
+		refuse_missing(reader, section, option);
+	else if (option->kind == CONFIG_ROUTES)
+		read_routes(reader, option, node);
+	else if (option->count != 0)
+		read_list(reader, section, option, node);
+	else if (node == NULL || !read_value(reader, section, option, node))
+		read_default(reader, section, option);
+}
+
+static void read_section(struct reader *reader, const struct section *section)
+{
+	refuse_keys(reader, section);
+	for (size_t i = 0; i < config_option_count; i++)
+		if (config_option_is_in(&config_options[i], section->prefix))
+			read_option(reader, section, &config_options[i]);
+}
+
+void config_read(struct config *cfg, struct tree *tree, const char *folder,
+		 struct faults *faults)
+{
+	struct reader reader = { .cfg = cfg,
+				 .arena = &tree->arena,
+				 .folder = folder,
+				 .faults = faults };
+	struct section top = { .prefix = "",
+			       .map = tree->root,
+			       .place = { 1, 1 },
+			       .base = cfg,
+			       .hidden = &cfg->hidden };
+
+	if (tree->root->kind == TREE_MAP)
+		read_section(&reader, &top);
+	else if (tree->root->kind != TREE_BROKEN)
+		faults_add(faults, tree->root->place,
+			   "the file isn't a map of options; begin with "
+			   "\"kafka:\", as the example onced.yaml does");
+}

@@ -1,0 +1,267 @@
+/*
+ * The policy for librdkafka's properties. First our table decides (what could
+ * lose messages isn't the user's to set), then the library itself, which alone
+ * knows the values; what it complains of is passed on unless that would show a
+ * secret.
+ */
+#include "kafka_properties.h"
+
+#include "config_similar.h"
+#include "config_value.h"
+
+#include <string.h>
+
+enum policy {
+	POLICY_FREE,
+	POLICY_RANGE,
+	POLICY_ONLY,
+	POLICY_OURS,
+	POLICY_PRODUCER
+};
+
+struct property {
+	const char *name;
+	enum policy policy;
+	int64_t min;
+	int64_t max;
+	const char *words;
+	const char *text;
+};
+
+static const struct property properties[] = {
+/* clang-format off */
+#define FREE(a_name) { .name = a_name, .policy = POLICY_FREE },
+#define RANGE(a_name, a_min, a_max, a_text) \
+	{ .name = a_name, .policy = POLICY_RANGE, .min = a_min, \
+	  .max = a_max, .text = a_text },
+#define ONLY(a_name, a_words, a_text) \
+	{ .name = a_name, .policy = POLICY_ONLY, .words = a_words, \
+	  .text = a_text },
+#define OURS(a_name, a_text) \
+	{ .name = a_name, .policy = POLICY_OURS, .text = a_text },
+#define PRODUCER(a_name) \
+	{ .name = a_name, .policy = POLICY_PRODUCER, \
+	  .text = "it is a producer's, and onced consumes; leave it out" },
+#include "kafka_properties.tbl"
+	/* clang-format on */
+};
+
+static const size_t property_count = sizeof(properties) / sizeof(properties[0]);
+
+/* The library's own defaults, for the checks between properties. */
+enum {
+	SESSION_MS = 45000,
+	HEARTBEAT_MS = 3000,
+	MAX_POLL_MS = 300000
+};
+
+/* Above this, max.poll.interval.ms looks like a remedy for slow handlers. */
+enum {
+	LONG_POLL_MS = 600000
+};
+
+static const struct property *find_property(const char *name)
+{
+	for (size_t i = 0; i < property_count; i++)
+		if (strcmp(properties[i].name, name) == 0)
+			return &properties[i];
+	return NULL;
+}
+
+static struct place place_of(const struct name_value *given)
+{
+	struct place place = { given->line, given->column };
+
+	return place;
+}
+
+static void refuse_unknown(const struct name_value *given,
+			   struct faults *faults)
+{
+	struct similar similar = { .word = given->name };
+
+	for (size_t i = 0; i < property_count; i++)
+		if (properties[i].policy < POLICY_OURS)
+			similar_offer(&similar, properties[i].name);
+	if (similar.best != NULL)
+		faults_add(faults, place_of(given),
+			   "kafka.properties: no property is called \"%.100s\";"
+			   " did you mean \"%s\"?",
+			   given->name, similar.best);
+	else
+		faults_add(faults, place_of(given),
+			   "kafka.properties: no property is called \"%.100s\";"
+			   " write one of those in librdkafka's "
+			   "CONFIGURATION.md",
+			   given->name);
+}
+
+static void ask_library(const struct name_value *given, bool known,
+			config_property_check_f *check, void *arg,
+			struct faults *faults)
+{
+	const char *complaint = NULL;
+
+	if (check != NULL)
+		complaint = check(arg, given->name, given->value);
+	else if (known)
+		return;
+	if (check != NULL && complaint == NULL)
+		return;
+	if (!known)
+		refuse_unknown(given, faults);
+	else if (given->secret)
+		faults_add(faults, place_of(given),
+			   "kafka.properties: librdkafka refuses the value of "
+			   "\"%s\" (not shown); correct it",
+			   given->name);
+	else
+		faults_add(faults, place_of(given),
+			   "kafka.properties: librdkafka refuses the value of "
+			   "\"%s\": %s; correct it",
+			   given->name, complaint);
+}
+
+static bool check_range(const struct property *property,
+			const struct name_value *given, struct faults *faults)
+{
+	int64_t number;
+
+	if (value_parse_digits(given->value, property->max, &number) &&
+	    number >= property->min)
+		return true;
+	faults_add(
+		faults, place_of(given),
+		"kafka.properties: %s is out of its range (%s); write a number "
+		"from %lld to %lld",
+		property->name, property->text, (long long)property->min,
+		(long long)property->max);
+	return false;
+}
+
+static bool is_word(const char *words, const char *word, size_t size)
+{
+	const char *at;
+	size_t at_size;
+	bool later;
+
+	for (size_t i = 0;
+	     (at = config_word_at(words, i, &at_size, &later)) != NULL; i++)
+		if (at_size == size && memcmp(at, word, size) == 0)
+			return true;
+	return false;
+}
+
+/* A list with commas, of which each word must be known. */
+static bool check_words(const struct property *property,
+			const struct name_value *given, struct faults *faults)
+{
+	const char *at = given->value;
+
+	for (;;) {
+		size_t size = strcspn(at, ",");
+
+		if (!is_word(property->words, at, size))
+			break;
+		if (at[size] == '\0')
+			return true;
+		at += size + 1;
+	}
+	faults_add(
+		faults, place_of(given),
+		"kafka.properties: %s can't have this value: %s; write one of %s",
+		property->name, property->text, property->words);
+	return false;
+}
+
+static void check_property(const struct name_value *given,
+			   config_property_check_f *check, void *arg,
+			   struct faults *faults)
+{
+	const struct property *property = find_property(given->name);
+	enum policy policy = property == NULL ? POLICY_FREE : property->policy;
+
+	if (policy == POLICY_OURS || policy == POLICY_PRODUCER) {
+		faults_add(faults, place_of(given),
+			   "kafka.properties: \"%s\" can't be set: %s",
+			   given->name, property->text);
+		return;
+	}
+	if (policy == POLICY_RANGE && !check_range(property, given, faults))
+		return;
+	if (policy == POLICY_ONLY && !check_words(property, given, faults))
+		return;
+	ask_library(given, property != NULL, check, arg, faults);
+}
+
+/* ---- what depends on another, or is only unwise ---- */
+
+static const struct name_value *find_given(const struct kafka_config *kafka,
+					   const char *name)
+{
+	for (size_t i = 0; i < kafka->property_count; i++)
+		if (strcmp(kafka->properties[i].name, name) == 0)
+			return &kafka->properties[i];
+	return NULL;
+}
+
+static int64_t number_of(const struct name_value *given, int64_t otherwise)
+{
+	int64_t number;
+
+	if (given == NULL ||
+	    !value_parse_digits(given->value, INT64_MAX, &number))
+		return otherwise;
+	return number;
+}
+
+static void check_times(const struct kafka_config *kafka, struct faults *faults)
+{
+	const struct name_value *session =
+		find_given(kafka, "session.timeout.ms");
+	const struct name_value *heartbeat =
+		find_given(kafka, "heartbeat.interval.ms");
+	const struct name_value *poll =
+		find_given(kafka, "max.poll.interval.ms");
+	int64_t session_ms = number_of(session, SESSION_MS);
+
+	if (number_of(poll, MAX_POLL_MS) < session_ms)
+		faults_add(faults, place_of(poll != NULL ? poll : session),
+			   "kafka.properties: max.poll.interval.ms is shorter "
+			   "than session.timeout.ms; write at least as much "
+			   "for the former");
+	if (number_of(heartbeat, HEARTBEAT_MS) > session_ms / 3)
+		faults_add(faults,
+			   place_of(heartbeat != NULL ? heartbeat : session),
+			   "kafka.properties: heartbeat.interval.ms is more "
+			   "than a third of session.timeout.ms; write at most "
+			   "a third, so that one lost heartbeat costs nothing");
+}
+
+static void warn_unwise(const struct kafka_config *kafka, struct faults *faults)
+{
+	const struct name_value *poll =
+		find_given(kafka, "max.poll.interval.ms");
+	const struct name_value *crcs = find_given(kafka, "check.crcs");
+
+	if (number_of(poll, MAX_POLL_MS) > LONG_POLL_MS)
+		faults_warn(faults, place_of(poll),
+			    "max.poll.interval.ms this long isn't needed: "
+			    "onced goes on polling while handlers run, however "
+			    "slow they are, and a process that is stuck would "
+			    "hold its partitions that long; leave it out");
+	if (crcs != NULL && strcmp(crcs->value, "false") == 0)
+		faults_warn(faults, place_of(crcs),
+			    "check.crcs=false lets damaged messages reach the "
+			    "handlers unnoticed; leave it out");
+}
+
+void kafka_properties_check(const struct kafka_config *kafka,
+			    config_property_check_f *check, void *arg,
+			    struct faults *faults)
+{
+	for (size_t i = 0; i < kafka->property_count; i++)
+		check_property(&kafka->properties[i], check, arg, faults);
+	check_times(kafka, faults);
+	warn_unwise(kafka, faults);
+}

@@ -1,0 +1,35 @@
+/*
+ * mailbox.h - a list that many threads put into and one takes from. Things
+ * start with their `next` pointer.
+ *
+ * Threads: any may put; the one owner takes.
+ */
+#ifndef ONCED_MAILBOX_H
+#define ONCED_MAILBOX_H
+
+#include <once/types.h>
+#include <pthread.h>
+
+struct mail {
+	struct mail *next;
+};
+
+struct mailbox {
+	pthread_mutex_t mutex;
+	pthread_cond_t filled;
+	struct mail *first; /* mutex */
+	struct mail **last; /* mutex */
+	int wake_fd;	    /* an eventfd written at each put; -1: none */
+};
+
+void mailbox_init(struct mailbox *mailbox, int wake_fd);
+void mailbox_fini(struct mailbox *mailbox); /* must be empty */
+
+void mailbox_put(struct mailbox *mailbox, void *mail);
+/* All that is there, in order; NULL: nothing. Waits for it at most `wait_ms`
+ * (0: doesn't, -1: as long as it takes). */
+void *mailbox_take(struct mailbox *mailbox, int64_t wait_ms);
+/* Wake the one who waits, with nothing. */
+void mailbox_nudge(struct mailbox *mailbox);
+
+#endif
