@@ -26,7 +26,7 @@ void mailbox_fini(struct mailbox *mailbox)
 	pthread_mutex_destroy(&mailbox->mutex);
 }
 
-void mailbox_nudge(struct mailbox *mailbox)
+static void wake(struct mailbox *mailbox)
 {
 	uint64_t one = 1;
 
@@ -45,7 +45,7 @@ void mailbox_put(struct mailbox *mailbox, void *mail)
 	*mailbox->last = added;
 	mailbox->last = &added->next;
 	pthread_mutex_unlock(&mailbox->mutex);
-	mailbox_nudge(mailbox);
+	wake(mailbox);
 }
 
 static void wait_until_filled(struct mailbox *mailbox, int64_t wait_ms)

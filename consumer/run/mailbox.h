@@ -1,6 +1,6 @@
 /*
- * mailbox.h - a list that many threads put into and one takes from. Things
- * start with their `next` pointer.
+ * mailbox.h - a list that many threads put into and one takes from. What is put
+ * starts with a struct mail.
  *
  * Threads: any may put; the one owner takes.
  */
@@ -29,7 +29,5 @@ void mailbox_put(struct mailbox *mailbox, void *mail);
 /* All that is there, in order; NULL: nothing. Waits for it at most `wait_ms`
  * (0: doesn't, -1: as long as it takes). */
 void *mailbox_take(struct mailbox *mailbox, int64_t wait_ms);
-/* Wake the one who waits, with nothing. */
-void mailbox_nudge(struct mailbox *mailbox);
 
 #endif

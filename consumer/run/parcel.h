@@ -15,6 +15,8 @@
 #ifndef ONCED_PARCEL_H
 #define ONCED_PARCEL_H
 
+#include "mailbox.h"
+
 #include <once/once.h>
 
 struct source_partition;
@@ -44,11 +46,12 @@ enum order_kind {
 	ORDER_OPEN,   /* where does its position stand? */
 	ORDER_CREATE, /* nowhere: write `offsets`, then as for OPEN */
 	ORDER_HANDLE, /* `parcel` */
-	ORDER_DROP    /* forget it, when nothing of it is in flight */
+	ORDER_DROP,   /* forget it, when nothing of it is in flight */
+	ORDER_STOP    /* end the lane */
 };
 
 struct order {
-	struct order *next;
+	struct mail mail;
 	enum order_kind kind;
 	struct address address;
 	struct parcel *parcel;
@@ -66,7 +69,7 @@ enum report_kind {
 };
 
 struct report {
-	struct report *next;
+	struct mail mail;
 	enum report_kind kind;
 	struct address address;
 	struct parcel *parcel; /* NULL: the lane still has it, or had none */

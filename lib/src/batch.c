@@ -101,6 +101,8 @@ static enum once_status add_work(struct once__batch *batch,
 	item->handler_ns = 0;
 	status = once__route_keys(work->route, &item->record, &session->arena,
 				  &work->msg.keys, err);
+	item->msg_id = work->msg.keys.msg_id;
+	item->biz_id = work->msg.keys.biz_id;
 	if (status == ONCE_INVALID)
 		decide_bad_key(work, err);
 	else if (status != ONCE_OK)

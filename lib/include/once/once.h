@@ -193,6 +193,8 @@ struct once_item {
 	enum once_ending ending;
 
 	/* out */
+	struct once_bytes msg_id; /* until the session's next run */
+	struct once_bytes biz_id;
 	enum once_cause cause;
 	enum once_key_kind key_kind; /* of a duplicate or conflict */
 	enum once_stage stage;	     /* likewise */

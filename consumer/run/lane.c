@@ -1,0 +1,308 @@
+/*
+ * The lane's loop: obey what has come, then run one batch of what is ready. The
+ * idea to hold: a lane never decides from its memory what is handled. After
+ * every doubt it says "lost", and the source has the position read again.
+ */
+#include "lane.h"
+
+#include "backoff.h"
+#include "bytes.h"
+#include "clock.h"
+#include "error.h"
+#include "lane_work.h"
+#include "log.h"
+#include "scope.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TROUBLE_FIRST_MS = 100,
+	TROUBLE_MAX_MS = 5000,
+	IDLE_PROBE_MS = 5000, /* an idle session is asked if it still lives */
+	LONGEST_WAIT_MS = 1000
+};
+
+struct lane {
+	pthread_t thread;
+	struct lane_options options;
+	struct mailbox orders;
+	struct order stop; /* always there to be put */
+
+	/* the lane's thread alone */
+	struct once_session *session;
+	struct lane_work work;
+	unsigned troubles; /* in a row */
+	int64_t trouble_until_ms;
+	int64_t probed_ms;
+	bool stopping;
+
+	atomic_llong busy_since_ms; /* 0: idle */
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	bool opened;		    /* mutex */
+	enum once_status open_status; /* mutex */
+	struct once_error trouble;  /* mutex; text "": none */
+	bool database_reached;	    /* mutex */
+};
+
+/* ---- what others may know ---- */
+
+static void set_trouble(struct lane *lane, const struct once_error *err)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	lane->database_reached = err == NULL;
+	if (err == NULL)
+		error_clear(&lane->trouble);
+	else
+		lane->trouble = *err;
+}
+
+void lane_get_view(struct lane *lane, struct lane_view *ret_view)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+	int64_t since_ms = atomic_load(&lane->busy_since_ms);
+
+	(void)held;
+	ret_view->database_reached = lane->database_reached;
+	ret_view->busy_ms = since_ms == 0 ? 0 : clock_ms() - since_ms;
+	memcpy(ret_view->trouble, lane->trouble.text,
+	       sizeof(ret_view->trouble));
+}
+
+struct mailbox *lane_orders(struct lane *lane)
+{
+	return &lane->orders;
+}
+
+/* ---- trouble: the database isn't there, or doesn't let us ---- */
+
+static void meet_trouble(struct lane *lane, const struct once_error *err)
+{
+	int64_t wait_ms;
+
+	lane->troubles++;
+	wait_ms = backoff_ms(lane->troubles, TROUBLE_FIRST_MS, TROUBLE_MAX_MS);
+	lane->trouble_until_ms = clock_ms() + wait_ms;
+	set_trouble(lane, err);
+	log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
+			       LOG_TEXT("sqlstate", err->sqlstate)),
+		    "%s; trying again in %lld ms", err->text,
+		    (long long)wait_ms);
+}
+
+static void end_trouble(struct lane *lane)
+{
+	if (lane->troubles > 0)
+		log_info(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
+			 "the database answers again");
+	if (lane->troubles > 0 || !lane->database_reached)
+		set_trouble(lane, NULL);
+	lane->troubles = 0;
+	lane->trouble_until_ms = 0;
+	lane->probed_ms = clock_ms();
+}
+
+static bool note(struct lane *lane, enum once_status status,
+		 const struct once_error *err)
+{
+	if (status == ONCE_OK)
+		end_trouble(lane);
+	else
+		meet_trouble(lane, err);
+	return status == ONCE_OK;
+}
+
+/* ---- the loop ---- */
+
+static int64_t wait_for_orders_ms(const struct lane *lane)
+{
+	int64_t now_ms = clock_ms();
+	int64_t until_ms = lane_work_due_ms(&lane->work);
+
+	if (lane->trouble_until_ms > now_ms)
+		until_ms = lane->trouble_until_ms;
+	if (until_ms <= now_ms)
+		return 0;
+	if (until_ms - now_ms > LONGEST_WAIT_MS)
+		return LONGEST_WAIT_MS;
+	return until_ms - now_ms;
+}
+
+static void obey_orders(struct lane *lane)
+{
+	struct mail *mail =
+		mailbox_take(&lane->orders, wait_for_orders_ms(lane));
+
+	while (mail != NULL) {
+		struct order *order = (struct order *)mail;
+
+		mail = mail->next;
+		if (order->kind == ORDER_STOP)
+			lane->stopping = true;
+		else
+			lane_work_obey(&lane->work, order);
+	}
+}
+
+static void run_batch(struct lane *lane)
+{
+	struct once_error err = { 0 };
+	enum once_status status;
+
+	if (lane_work_collect(&lane->work, clock_ms()) == 0)
+		return;
+	atomic_store(&lane->busy_since_ms, clock_ms());
+	status = lane_work_run(&lane->work, &err);
+	atomic_store(&lane->busy_since_ms, 0);
+	if (status == ONCE_FENCED)
+		log_warning(LOG_FIELDS(LOG_NUMBER("lane",
+						  lane->options.index)),
+			    "%s; reading it again", err.text);
+	else
+		note(lane, status, &err);
+}
+
+/* An idle lane would go on calling a dead database reached. */
+static void probe(struct lane *lane)
+{
+	struct once_position unused;
+	struct once_error err;
+
+	if (clock_ms() - lane->probed_ms < IDLE_PROBE_MS)
+		return;
+	note(lane,
+	     once_session_read_position(lane->session,
+					lane->options.cfg->kafka.group, "", 0,
+					&unused, &err),
+	     &err);
+}
+
+static void work_once(struct lane *lane)
+{
+	struct once_error err = { 0 };
+
+	if (clock_ms() < lane->trouble_until_ms)
+		return;
+	if (lane->work.unsettled &&
+	    !note(lane, lane_work_settle(&lane->work, &err), &err))
+		return;
+	if (lane->work.openings != NULL &&
+	    !note(lane, lane_work_open(&lane->work, &err), &err))
+		return;
+	run_batch(lane);
+	probe(lane);
+}
+
+static void tell_opened(struct lane *lane, enum once_status status,
+			const struct once_error *err)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	lane->opened = true;
+	lane->open_status = status;
+	if (status != ONCE_OK)
+		lane->trouble = *err;
+	pthread_cond_signal(&lane->changed);
+}
+
+static enum once_status open_session(struct lane *lane, struct once_error *err)
+{
+	const struct lane_options *options = &lane->options;
+	struct once_session_options session_options = {
+		.conninfo = options->cfg->database.conninfo,
+		.application_name = "onced",
+		.durability = options->cfg->database.durability,
+		.isolation = options->cfg->database.isolation,
+		.routes = options->routes,
+		.route_count = options->cfg->route_count,
+		.log = lane_work_log,
+	};
+	enum once_status status =
+		once_session_create(&session_options, &lane->session, err);
+
+	if (status == ONCE_OK)
+		status = lane_work_init(&lane->work, options, lane->session,
+					err);
+	return status;
+}
+
+static void *run_lane(void *arg)
+{
+	struct lane *lane = arg;
+	struct once_error err = { 0 };
+	enum once_status status = open_session(lane, &err);
+
+	tell_opened(lane, status, &err);
+	while (status == ONCE_OK && !lane->stopping) {
+		obey_orders(lane);
+		work_once(lane);
+	}
+	lane_work_fini(&lane->work);
+	once_session_destroy(lane->session);
+	return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static enum once_status wait_until_opened(struct lane *lane,
+					  struct once_error *err)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	while (!lane->opened)
+		pthread_cond_wait(&lane->changed, &lane->mutex);
+	if (lane->open_status != ONCE_OK)
+		*err = lane->trouble;
+	return lane->open_status;
+}
+
+static void destroy(struct lane *lane)
+{
+	mailbox_fini(&lane->orders);
+	pthread_cond_destroy(&lane->changed);
+	pthread_mutex_destroy(&lane->mutex);
+	free(lane);
+}
+
+enum once_status lane_start(const struct lane_options *options,
+			    struct lane **ret_lane, struct once_error *err)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+	enum once_status status;
+
+	if (lane == NULL)
+		return error_no_memory(err);
+	lane->options = *options;
+	lane->stop.kind = ORDER_STOP;
+	mailbox_init(&lane->orders, -1);
+	pthread_mutex_init(&lane->mutex, NULL);
+	pthread_cond_init(&lane->changed, NULL);
+	if (pthread_create(&lane->thread, NULL, run_lane, lane) != 0) {
+		destroy(lane);
+		return error_set(err, ONCE_TRANSIENT,
+				 "could not start a thread");
+	}
+	status = wait_until_opened(lane, err);
+	if (status != ONCE_OK) {
+		pthread_join(lane->thread, NULL);
+		destroy(lane);
+		return status;
+	}
+	*ret_lane = lane;
+	return ONCE_OK;
+}
+
+void lane_stop(struct lane *lane)
+{
+	if (lane == NULL)
+		return;
+	mailbox_put(&lane->orders, &lane->stop);
+	pthread_join(lane->thread, NULL);
+	destroy(lane);
+}

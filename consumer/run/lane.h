@@ -1,0 +1,49 @@
+/*
+ * lane.h - a worker thread: one database session, one instance of each handler,
+ * and the partitions it was given.
+ *
+ * A lane obeys orders from its mailbox and answers with reports; it shares
+ * nothing else. What has queued since its last transaction is its next batch.
+ */
+#ifndef ONCED_LANE_H
+#define ONCED_LANE_H
+
+#include "config.h"
+#include "mailbox.h"
+
+#include <once/once.h>
+#include <stdbool.h>
+
+struct lane;
+struct numbers;
+
+struct lane_options {
+	unsigned index;
+	const struct config *cfg;
+	const struct once_route *const *routes; /* as cfg->routes */
+	struct numbers *numbers;
+	struct mailbox *reports; /* outlives the lane */
+};
+
+/* What others may know of a lane. */
+struct lane_view {
+	bool database_reached;
+	int64_t busy_ms;	/* in the present batch; 0: idle */
+	char trouble[512];	/* "" or why it waits */
+};
+
+/* Threads: main. Start the thread; returns when the handlers are open. CONFIG:
+ * one refused. The database needn't be there. */
+enum once_status lane_start(const struct lane_options *options,
+			    struct lane **ret_lane, struct once_error *err);
+/* Threads: main. After the source has dropped all partitions: end the thread
+ * behind its present batch and free the lane. */
+void lane_stop(struct lane *lane);
+
+/* Threads: source. */
+struct mailbox *lane_orders(struct lane *lane);
+
+/* Threads: any. */
+void lane_get_view(struct lane *lane, struct lane_view *ret_view);
+
+#endif

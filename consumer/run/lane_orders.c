@@ -1,0 +1,170 @@
+/* Orders of the source, obeyed between two batches: so nothing that is dropped
+ * is ever in flight. */
+#include "lane_work.h"
+
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void lane_work_report(struct lane_work *work, enum report_kind kind,
+		      const struct address *address, struct parcel *parcel,
+		      int64_t next_offset, const char *reason)
+{
+	struct report *report = calloc(1, sizeof(*report));
+
+	if (report == NULL)
+		abort(); /* the source would wait for it for ever */
+	report->kind = kind;
+	report->address = *address;
+	report->parcel = parcel;
+	report->next_offset = next_offset;
+	if (reason != NULL)
+		snprintf(report->reason, sizeof(report->reason), "%s", reason);
+	mailbox_put(work->options->reports, report);
+}
+
+static void free_order(struct order *order)
+{
+	free(order->offsets);
+	free(order);
+}
+
+/* ---- openings ---- */
+
+static void add_opening(struct lane_work *work, struct order *order)
+{
+	struct order **link = &work->openings;
+
+	while (*link != NULL)
+		link = (struct order **)&(*link)->mail.next;
+	order->mail.next = NULL;
+	*link = order;
+}
+
+static struct order *next_opening(const struct order *order)
+{
+	return (struct order *)order->mail.next;
+}
+
+static void forget_openings(struct lane_work *work,
+			    const struct address *address)
+{
+	struct order *kept = NULL;
+
+	while (work->openings != NULL) {
+		struct order *order = work->openings;
+
+		work->openings = next_opening(order);
+		if (order->address.partition == address->partition) {
+			free_order(order);
+			continue;
+		}
+		order->mail.next = (struct mail *)kept;
+		kept = order;
+	}
+	work->openings = kept;
+}
+
+static enum once_status ask_position(struct lane_work *work,
+				     const struct order *order,
+				     struct once_position *ret_position,
+				     struct once_error *err)
+{
+	const char *group = work->options->cfg->kafka.group;
+	const struct address *address = &order->address;
+	enum once_status status = ONCE_OK;
+
+	if (order->kind == ORDER_CREATE)
+		status = once_session_create_positions(
+			work->session, group, address->topic, order->offsets,
+			order->offset_count, err);
+	if (status == ONCE_OK)
+		status = once_session_read_position(work->session, group,
+						    address->topic,
+						    address->number,
+						    ret_position, err);
+	return status;
+}
+
+static void report_opened(struct lane_work *work, const struct address *address,
+			  const struct once_position *position)
+{
+	struct report *report = calloc(1, sizeof(*report));
+
+	if (report == NULL ||
+	    (position->next_offset >= 0 &&
+	     strands_add(&work->strands, address,
+			 work->options->cfg->kafka.group,
+			 position->next_offset) == NULL))
+		abort(); /* the partition would stand still for ever */
+	report->kind = REPORT_OPENED;
+	report->address = *address;
+	report->position = *position;
+	mailbox_put(work->options->reports, report);
+}
+
+enum once_status lane_work_open(struct lane_work *work, struct once_error *err)
+{
+	while (work->openings != NULL) {
+		struct order *order = work->openings;
+		struct once_position position;
+		enum once_status status =
+			ask_position(work, order, &position, err);
+
+		if (status != ONCE_OK)
+			return status;
+		work->openings = next_opening(order);
+		report_opened(work, &order->address, &position);
+		free_order(order);
+	}
+	return ONCE_OK;
+}
+
+/* ---- parcels ---- */
+
+static void take_parcel(struct lane_work *work, const struct address *address,
+			struct parcel *parcel)
+{
+	struct strand *strand = strands_find(&work->strands, address);
+
+	if (strand == NULL) {
+		lane_work_report(work, REPORT_LOST, address, parcel, -1, NULL);
+		return;
+	}
+	strand->parcel = parcel;
+	strand->at = 0;
+}
+
+/* An unsettled batch of it need not be settled: whoever opens the partition
+ * next will read what became of it. */
+static void drop(struct lane_work *work, const struct address *address)
+{
+	struct strand *strand = strands_find(&work->strands, address);
+	struct parcel *parcel = NULL;
+
+	forget_openings(work, address);
+	work->unsettled = false;
+	if (strand != NULL)
+		parcel = strands_remove(&work->strands, strand);
+	lane_work_report(work, REPORT_DROPPED, address, parcel, -1, NULL);
+}
+
+void lane_work_obey(struct lane_work *work, struct order *order)
+{
+	switch (order->kind) {
+	case ORDER_OPEN:
+	case ORDER_CREATE:
+		add_opening(work, order);
+		return;
+	case ORDER_HANDLE:
+		take_parcel(work, &order->address, order->parcel);
+		break;
+	case ORDER_DROP:
+		drop(work, &order->address);
+		break;
+	case ORDER_STOP:
+		return; /* the lane's own, never freed */
+	}
+	free_order(order);
+}

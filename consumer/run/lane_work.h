@@ -1,0 +1,59 @@
+/*
+ * lane_work.h - what a lane has to do: partitions to open, strands with
+ * parcels, and the batch that is made of them.
+ *
+ *	lane_orders.c  orders become openings, strands and parcels
+ *	lane_work.c    strands become a batch; its endings become reports
+ *
+ * Threads: the lane's.
+ */
+#ifndef ONCED_LANE_WORK_H
+#define ONCED_LANE_WORK_H
+
+#include "lane.h"
+#include "parcel.h"
+#include "strand.h"
+
+struct lane_work {
+	const struct lane_options *options;
+	struct once_session *session;
+	struct strands strands;
+	struct order *openings; /* in order of arrival, not answered yet */
+
+	struct once_item *items; /* the batch */
+	struct strand **owners;	 /* of each item */
+	size_t count;
+	bool unsettled; /* its COMMIT was never answered */
+};
+
+enum once_status lane_work_init(struct lane_work *work,
+				const struct lane_options *options,
+				struct once_session *session,
+				struct once_error *err);
+void lane_work_fini(struct lane_work *work);
+
+/* Takes the order. */
+void lane_work_obey(struct lane_work *work, struct order *order);
+/* Ask the database for the positions of what is to be opened. */
+enum once_status lane_work_open(struct lane_work *work, struct once_error *err);
+/* When there is something to do: a monotonic time; INT64_MAX: not by itself. */
+int64_t lane_work_due_ms(const struct lane_work *work);
+
+/* Make a batch of what is ready; returns its size. */
+size_t lane_work_collect(struct lane_work *work, int64_t now_ms);
+/* Run it and report. After UNKNOWN the work is unsettled until
+ * lane_work_settle() has returned OK. */
+enum once_status lane_work_run(struct lane_work *work, struct once_error *err);
+enum once_status lane_work_settle(struct lane_work *work,
+				  struct once_error *err);
+
+/* Takes the parcel: sends it home. NULL `reason`: none. */
+void lane_work_report(struct lane_work *work, enum report_kind kind,
+		      const struct address *address, struct parcel *parcel,
+		      int64_t next_offset, const char *reason);
+
+/* once_log_f */
+void lane_work_log(void *arg, int level, const struct once_message *msg,
+		   const struct once_route *route, const char *text);
+
+#endif
