@@ -2,13 +2,14 @@
  * json_pointer.h - one scalar out of a JSON text, by RFC 6901 pointer.
  *
  * What is found: a string's text, decoded; a number's digits as written (20
- * digits stay 20 digits, 1e2 isn't 100, -0 isn't 0); `true` or `false`.
+ * digits stay 20 digits, 1e2 isn't 100, -0 isn't 0); `true` or `false`. So 7
+ * and "7" are the same text: producers do change between the two.
  *
  * The text is always read to its end. JSON parsers disagree on which of two
  * equal members counts, so for each object on the path the rest must be seen
  * anyway, and the outermost one ends where the text ends; reading on makes a
  * text good or malformed whatever is asked of it. Price: the whole value is
- * passed over, about 0.4 µs for 430 bytes.
+ * passed over, about half a microsecond for 430 bytes.
  *
  * A fault elsewhere doesn't count unless it breaks the grammar: equal members
  * off the path, bad UTF-8 and lone surrogates in strings off the path. The
