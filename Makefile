@@ -1,0 +1,44 @@
+# A thin front: everything is done by scripts/, CMake and ctest.
+#
+#	make demo     see it work (installs what the build needs, first)
+#	make test     all tests, as CI runs them
+#	make build    build/release
+#	make bench    the throughput table
+#
+# ONCE_TEST_KAFKA (bootstrap servers), ONCE_TEST_PG (conninfo) and
+# ONCE_TEST_REDIS (URL) let your own servers stand in for the throwaway ones.
+
+release = build/release
+
+.PHONY: deps build demo test bench format tidy clean
+
+deps:
+	scripts/deps test
+	scripts/kafka-jars
+
+build:
+	cmake --preset release --log-level=NOTICE
+	cmake --build --preset release
+
+demo:
+	scripts/deps build
+	$(MAKE) build
+	$(release)/consumer/onced demo
+
+test: deps
+	scripts/test
+
+bench: deps build
+	$(release)/tests/once-test-servers with pg,kafka \
+		$(release)/bench/throughput
+
+format:
+	git ls-files '*.[ch]' | xargs clang-format -i
+
+tidy:
+	cmake --preset debug --log-level=NOTICE
+	git ls-files 'lib/*.c' 'consumer/*.c' | \
+		xargs clang-tidy -p build/debug --quiet
+
+clean:
+	rm -rf build

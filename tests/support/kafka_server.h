@@ -1,0 +1,35 @@
+/*
+ * kafka_server.h - a Kafka broker (KRaft, one node) of a test's own, from the
+ * jars that scripts/kafka-jars fetched: for tests that stop or kill it. (Others
+ * share the run's; see servers.h.) A start takes about four seconds.
+ */
+#ifndef TEST_KAFKA_SERVER_H
+#define TEST_KAFKA_SERVER_H
+
+#include "process.h"
+#include "temp_dir.h"
+
+struct kafka_server {
+	struct temp_dir dir;
+	struct process process;
+	int port;
+	char data[PATH_MAX]; /* the logs: data/TOPIC-PARTITION/ */
+	char log[PATH_MAX];
+	char properties[PATH_MAX];
+	char bootstrap[32];
+};
+
+/* Format and start. `settings`: "name=value" on top of ours, NULL-terminated;
+ * may be NULL. CONFIG: no Java or no jars. Whatever is returned, give it to
+ * kafka_server_destroy(). */
+enum once_status kafka_server_create(struct kafka_server *server,
+				     const char *const *settings,
+				     struct once_error *err) ONCE_MUST_CHECK;
+/* At the port and with the data of before; returns when it answers. */
+enum once_status kafka_server_start(struct kafka_server *server,
+				    struct once_error *err) ONCE_MUST_CHECK;
+void kafka_server_stop(struct kafka_server *server);
+void kafka_server_kill(struct kafka_server *server);
+void kafka_server_destroy(struct kafka_server *server);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * pg_server.c - a PostgreSQL of one's own.
+ *
+ * The idea: the postmaster is our child, not pg_ctl's, so the kernel can tell
+ * it when we die (SIGQUIT: it takes its children and its shared memory along).
+ * It refuses to run as root; the directory is given to another user then.
+ */
+#include "pg_server.h"
+
+#include "free_port.h"
+
+#include <error.h>
+#include <glob.h>
+#include <libpq-fe.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INITDB_MS 120000
+#define START_MS 60000
+#define STOP_MS 60000
+#define MAX_SETTINGS 64
+
+/* Debian keeps them out of PATH, in a directory for each version. */
+static enum once_status find_program(char path[PATH_MAX], const char *name,
+				     struct once_error *err)
+{
+	char pattern[128];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/usr/lib/postgresql/*/bin/%s",
+		 name);
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		snprintf(path, PATH_MAX, "%s",
+			 found.gl_pathv[found.gl_pathc - 1]);
+		globfree(&found);
+		return ONCE_OK;
+	}
+	snprintf(path, PATH_MAX, "%s", name);
+	snprintf(pattern, sizeof(pattern), "command -v %s >/dev/null", name);
+	if (system(pattern) == 0)
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG,
+			 "PostgreSQL's \"%s\" is neither in PATH nor in "
+			 "/usr/lib/postgresql",
+			 name);
+}
+
+static void set_user(struct process_options *options)
+{
+	const struct passwd *user;
+
+	if (geteuid() != 0)
+		return;
+	user = getpwnam("postgres");
+	if (user == NULL)
+		user = getpwnam("nobody");
+	if (user == NULL)
+		return;
+	options->uid = user->pw_uid;
+	options->gid = user->pw_gid;
+}
+
+static enum once_status make_data_directory(struct pg_server *server,
+					    struct once_error *err)
+{
+	struct process_options options = { 0 };
+
+	set_user(&options);
+	if (mkdir(server->data, 0700) == -1 ||
+	    (options.uid != 0 &&
+	     chown(server->data, options.uid, options.gid) == -1))
+		return error_set(err, ONCE_CONFIG,
+				 "could not make the directory \"%s\"",
+				 server->data);
+	return ONCE_OK;
+}
+
+static enum once_status run_initdb(struct pg_server *server,
+				   struct once_error *err)
+{
+	char program[PATH_MAX];
+	/* clang-format off */
+	const char *argv[] = { program, "-D", server->data, "-U", "postgres",
+			       "-A", "trust", "-E", "UTF8",
+			       "--locale=C.UTF-8", "--no-instructions", NULL };
+	/* clang-format on */
+	struct process_options options = { .argv = argv,
+					   .output = server->log,
+					   .directory = "/" };
+
+	set_user(&options);
+	if (find_program(program, "initdb", err) != ONCE_OK)
+		return err->status;
+	error_clear(err);
+	if (process_run(&options, INITDB_MS, err) == 0)
+		return ONCE_OK;
+	if (err->status == ONCE_OK)
+		error_set(err, ONCE_CONFIG, "initdb failed; see \"%s\"",
+			  server->log);
+	return err->status;
+}
+
+static enum once_status write_settings(struct pg_server *server,
+				       const char *const *settings,
+				       struct once_error *err)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	if (temp_dir_path(path, server->data, "postgresql.auto.conf", err) !=
+	    ONCE_OK)
+		return err->status;
+	file = fopen(path, "we");
+	if (file == NULL)
+		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
+				 path);
+	fprintf(file,
+		"listen_addresses = '127.0.0.1'\nport = %d\n"
+		"unix_socket_directories = '%s'\nmax_connections = 100\n",
+		server->port, server->data);
+	for (; settings != NULL && *settings != NULL; settings++)
+		fprintf(file, "%s\n", *settings);
+	fclose(file);
+	return ONCE_OK;
+}
+
+static enum once_status prepare(struct pg_server *server,
+				const char *const *settings,
+				struct once_error *err)
+{
+	server->port = free_port_find(1);
+	if (server->port == -1)
+		return error_set(err, ONCE_TRANSIENT, "no port is free");
+	snprintf(server->conninfo, sizeof(server->conninfo),
+		 "host=127.0.0.1 port=%d user=postgres dbname=postgres",
+		 server->port);
+	if (temp_dir_path(server->data, server->dir.path, "data", err) !=
+		    ONCE_OK ||
+	    temp_dir_path(server->log, server->dir.path, "log", err) != ONCE_OK)
+		return err->status;
+	if (make_data_directory(server, err) != ONCE_OK ||
+	    run_initdb(server, err) != ONCE_OK)
+		return err->status;
+	return write_settings(server, settings, err);
+}
+
+enum once_status pg_server_create(struct pg_server *server,
+				  const char *const *settings,
+				  struct once_error *err)
+{
+	memset(&server->process, 0, sizeof(server->process));
+	if (temp_dir_init(&server->dir, err) != ONCE_OK ||
+	    prepare(server, settings, err) != ONCE_OK)
+		return err->status;
+	return pg_server_start(server, err);
+}
+
+static bool answers_or_has_ended(void *arg)
+{
+	struct pg_server *server = arg;
+
+	return !process_is_running(&server->process) ||
+	       PQping(server->conninfo) == PQPING_OK;
+}
+
+enum once_status pg_server_start(struct pg_server *server,
+				 struct once_error *err)
+{
+	char program[PATH_MAX];
+	const char *argv[] = { program, "-D", server->data, NULL };
+	struct process_options options = { .argv = argv,
+					   .output = server->log,
+					   .append = true,
+					   .directory = "/",
+					   .death_signal = SIGQUIT };
+
+	set_user(&options);
+	if (find_program(program, "postgres", err) != ONCE_OK ||
+	    process_start(&server->process, &options, err) != ONCE_OK)
+		return err->status;
+	if (wait_until(answers_or_has_ended, server, START_MS) &&
+	    process_is_running(&server->process))
+		return ONCE_OK;
+	return error_set(err, ONCE_TRANSIENT,
+			 "PostgreSQL didn't start; see \"%s\"", server->log);
+}
+
+void pg_server_stop(struct pg_server *server)
+{
+	process_stop(&server->process, SIGINT, STOP_MS);
+}
+
+/* Line 7 of postmaster.pid: the key and the id of the shared memory by which a
+ * postmaster knows that children of a killed one are still there. -1: none. */
+static int find_shared_memory(const struct pg_server *server)
+{
+	char path[PATH_MAX + 16];
+	char line[128] = "";
+	long id = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/postmaster.pid", server->data);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return -1;
+	for (int i = 0; i < 7 && fgets(line, sizeof(line), file) != NULL; i++)
+		;
+	if (sscanf(line, "%*u %ld", &id) != 1)
+		id = -1;
+	fclose(file);
+	return (int)id;
+}
+
+static bool nobody_is_attached(void *arg)
+{
+	const int *id = arg;
+	struct shmid_ds state;
+
+	return shmctl(*id, IPC_STAT, &state) == -1 || state.shm_nattch == 0;
+}
+
+void pg_server_kill(struct pg_server *server)
+{
+	int id = find_shared_memory(server);
+
+	process_kill(&server->process);
+	if (id == -1)
+		return;
+	if (wait_until(nobody_is_attached, &id, STOP_MS))
+		shmctl(id, IPC_RMID, NULL);
+}
+
+void pg_server_destroy(struct pg_server *server)
+{
+	if (!process_stop(&server->process, SIGQUIT, STOP_MS))
+		pg_server_kill(server);
+	temp_dir_fini(&server->dir);
+}
