@@ -3,7 +3,7 @@
 set -eu
 cd "$1"
 
-banned='strcpy|strcat|stpcpy|strncpy|strncat|sprintf|vsprintf|gets|strtok'
+banned='strcpy|strcat|stpcpy|strncpy|sprintf|vsprintf|gets|strtok'
 banned="$banned|atoi|atol|atoll|atof|gmtime|localtime|ctime|asctime|strerror"
 banned="$banned|alloca|tmpnam|mktemp|system|setjmp|longjmp"
 

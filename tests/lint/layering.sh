@@ -4,100 +4,91 @@
 set -eu
 cd "$1"
 
-faults=0
-fault() {
-	echo "$1"
-	faults=$((faults + 1))
+# The header, and the files that may include it. Other folders (handlers,
+# examples, tests, bench) may include what they like.
+vendors='
+librdkafka/*	consumer/kafka/* consumer/*source*.c consumer/*embedded*.c
+libpq-fe.h	lib/src/pg*
+yaml.h		consumer/yaml_tree.c
+microhttpd.h	consumer/*admin*.c
+dlfcn.h		consumer/*plugin.c
+xxhash.h	lib/src/hash.c
+openssl/*	lib/src/key_template.c lib/src/schema.c'
+
+# "file header" for each include below lib/ and consumer/.
+includes() {
+	find lib consumer -name '*.[ch]' -exec \
+		grep -HE '^[[:space:]]*#[[:space:]]*include' {} + |
+		sed -E 's/^([^:]*):[^<"]*[<"]([^>"]*)[>"].*/\1 \2/' | sort -u
 }
 
-# vendor header (a pattern), then the files that may include it. Other folders
-# (handlers, examples, tests, bench) may include what they like.
-vendors() {
-	cat <<-'END'
-	librdkafka/*   consumer/source*.[ch] consumer/kafka*.[ch] consumer/embedded*.[ch]
-	libpq-fe.h     lib/src/pg*.[ch]
-	yaml.h         consumer/yaml_tree.c
-	microhttpd.h   consumer/admin*.c
-	dlfcn.h        consumer/plugin.c
-	xxhash.h       lib/src/hash.c
-	openssl/*      lib/src/hash.c
-	END
+headers_of() {
+	find "$1" -name '*.h' -exec basename {} ';' | sort -u | tr '\n' ' '
 }
 
-# "file header" for each include of the files given.
-includes_of() {
-	grep -HE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null |
-		sed -E 's/^([^:]*):[^<"]*[<"]([^>"]*)[>"].*/\1 \2/'
-}
+# Names alone say where a header is: no two layers have the same.
+base=$(headers_of lib/base)
+library=$(headers_of lib/src)
+daemon=$(headers_of consumer)
 
-# Does $1 match one of the patterns that follow?
-matches() {
-	matched=$1
-	shift
-	for pattern in "$@"; do
-		# shellcheck disable=SC2254 # a pattern is meant
-		case $matched in
-		$pattern) return 0 ;;
-		esac
-	done
-	return 1
-}
-
-check_vendor() {
-	set -f
-	vendors | while read -r vendor allowed; do
-		# shellcheck disable=SC2254,SC2086 # patterns are meant
-		case $2 in
-		$vendor) matches "$1" $allowed || echo "$allowed" ;;
-		esac
-	done
-	set +f
-}
-
-# Which layer has a header: "base", "lib", "consumer", or nothing: a system's or
-# a vendor's. A name may be in one layer only, so that it says where it is.
-layer_of() {
-	case $1 in
-	once/*) echo public ;;
-	*/*) ;;
-	*)
-		if [ -e "lib/base/$1" ]; then echo base; fi
-		if [ -e "lib/src/$1" ]; then echo lib; fi
-		if [ -e "consumer/$1" ]; then echo consumer; fi
-		;;
-	esac
-}
-
-check_layer() {
-	case $1:$(layer_of "$2") in
-	lib/base/*:lib | lib/base/*:consumer | lib/src/*:consumer | \
-		consumer/*:lib)
-		fault "$1: includes <$2> of another layer"
-		;;
-	lib/base/*:public)
-		[ "$2" = once/types.h ] ||
-			fault "$1: includes <$2>; base knows only once/types.h"
-		;;
-	esac
-}
-
-same_names() {
-	find lib/base lib/src consumer -name '*.h' -exec basename {} ';' |
-		sort | uniq -d
-}
-
-sources=$(find lib consumer -name '*.[ch]' | sort)
-# shellcheck disable=SC2086 # a list of files
-includes=$(includes_of $sources)
-while read -r file header; do
-	allowed=$(check_vendor "$file" "$header")
-	[ -z "$allowed" ] ||
-		fault "$file: includes <$header>, which is for $allowed"
-	check_layer "$file" "$header"
-done <<END
-$includes
-END
-for name in $(same_names); do
-	fault "$name: two layers have a header of that name"
-done
-[ "$faults" = 0 ]
+includes | awk -v vendors="$vendors" -v base="$base" -v library="$library" \
+	-v daemon="$daemon" '
+	# A pattern with * as a regular expression.
+	function expression(pattern) {
+		gsub(/\./, "[.]", pattern)
+		gsub(/\*/, ".*", pattern)
+		return "^" pattern "$"
+	}
+	function put(names, layer,    count, i, list) {
+		count = split(names, list, " ")
+		for (i = 1; i <= count; i++) {
+			if (list[i] in layer_of)
+				fault(list[i] ": a header of that name is in " \
+					layer_of[list[i]] " and in " layer)
+			layer_of[list[i]] = layer
+		}
+	}
+	function fault(text) {
+		print text
+		faults++
+	}
+	function check_vendor(file, header,    i, j, count, field, is_good) {
+		for (i = 1; i <= vendor_count; i++) {
+			count = split(vendor[i], field, /[ \t]+/)
+			if (header !~ expression(field[1]))
+				continue
+			is_good = 0
+			for (j = 2; j <= count; j++)
+				is_good += file ~ expression(field[j])
+			if (!is_good)
+				fault(file ": includes <" header \
+					">, which is for " field[2])
+		}
+	}
+	function check_layer(file, header, own,    name, other) {
+		name = header
+		sub(/.*\//, "", name)
+		if (header ~ /^once\//) {
+			if (own == "base" && header != "once/types.h")
+				fault(file ": includes <" header ">; " \
+					"base knows only <once/types.h>")
+			return
+		}
+		other = layer_of[name]
+		if (other == "" || other == own || other == "base")
+			return
+		fault(file ": includes \"" header "\" of " other)
+	}
+	BEGIN {
+		vendor_count = split(substr(vendors, 2), vendor, "\n")
+		put(base, "base")
+		put(library, "lib")
+		put(daemon, "consumer")
+	}
+	{
+		check_vendor($1, $2)
+		check_layer($1, $2, $1 ~ /^lib\/base/ ? "base" : \
+			$1 ~ /^lib/ ? "lib" : "consumer")
+		seen++
+	}
+	END { exit faults > 0 || seen == 0 }'
