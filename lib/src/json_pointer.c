@@ -49,26 +49,30 @@ enum once_status once__json_pointer_parse(
 	struct once_error *err)
 {
 	ret_pointer->count = 0;
-	if (!bytes_are_utf8(bytes_text(text)))
+	if (!bytes_are_utf8(bytes_text(text))) {
 		return error_set(err, ONCE_INVALID,
 				 "the JSON pointer isn't valid UTF-8");
-	if (*text != '\0' && *text != '/')
+	}
+	if (*text != '\0' && *text != '/') {
 		return error_set(err, ONCE_INVALID,
 				 "a JSON pointer begins with \"/\": "
 				 "write \"/%s\"",
 				 text);
+	}
 	while (*text == '/') {
 		size_t step = ret_pointer->count++;
 
-		if (step == ONCE__JSON_POINTER_STEPS)
+		if (step == ONCE__JSON_POINTER_STEPS) {
 			return error_set(err, ONCE_INVALID,
 					 "a JSON pointer has at most %d steps",
 					 ONCE__JSON_POINTER_STEPS);
+		}
 		text = read_step(text + 1, &ret_pointer->steps[step]);
-		if (text == NULL)
+		if (text == NULL) {
 			return error_set(err, ONCE_INVALID,
 					 "in a JSON pointer \"~\" is written "
 					 "\"~0\", and \"/\" in a name \"~1\"");
+		}
 	}
 	return ONCE_OK;
 }
@@ -92,10 +96,11 @@ static enum once__key_fault decode_string(
 	enum once__key_fault fault;
 
 	look->scalar = string->raw;
-	if (!string->escaped)
+	if (!string->escaped) {
 		return string->ascii || bytes_are_utf8(string->raw)
 			       ? ONCE__KEY_OK
 			       : ONCE__KEY_NOT_UTF8;
+	}
 	text = arena_take(look->arena, size);
 	if (text == NULL)
 		return ONCE__KEY_NO_MEMORY;
@@ -201,10 +206,11 @@ static enum once__key_fault find_in_array(struct lookup *look, unsigned depth)
 		return ONCE__KEY_OK;
 	for (uint64_t index = 0;; index++) {
 		once__json_skip_space(&look->scan);
-		if (names_element(wanted, index))
+		if (names_element(wanted, index)) {
 			fault = find_value(look, depth + 1);
-		else
+		} else {
 			fault = once__json_skip_value(&look->scan, depth + 1);
+		}
 		if (fault != ONCE__KEY_OK)
 			return fault;
 		once__json_skip_space(&look->scan);

@@ -96,9 +96,10 @@ static bool skip_escape(struct once__json_scan *scan)
 		return false;
 	if (*scan->at++ != 'u')
 		return true;
-	for (int i = 0; i < 4; i++, scan->at++)
+	for (int i = 0; i < 4; i++, scan->at++) {
 		if (scan->at == scan->end || hex_digit(*scan->at) < 0)
 			return false;
+	}
 	return true;
 }
 

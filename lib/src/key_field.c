@@ -95,21 +95,24 @@ static enum once_status refuse_word(const char *word, struct once_error *err)
 {
 	const char *nearest = nearest_word(word);
 
-	if (*word == '\0')
+	if (*word == '\0') {
 		return error_set(err, ONCE_INVALID,
 				 "a field has no name: write {key}, "
 				 "{header:NAME} or {json:/POINTER}, or \"{{\" "
 				 "for a brace itself");
-	if (strcmp(word, "coordinates") == 0)
+	}
+	if (strcmp(word, "coordinates") == 0) {
 		return error_set(err, ONCE_INVALID,
 				 "\"coordinates\" is a whole template: write "
 				 "it without braces, or "
 				 "{topic}:{partition}:{offset}");
-	if (nearest != NULL)
+	}
+	if (nearest != NULL) {
 		return error_set(err, ONCE_INVALID,
 				 "there is no field \"%s\": did you mean "
 				 "\"%s\"?",
 				 word, nearest);
+	}
 	return error_set(err, ONCE_INVALID,
 			 "there is no field \"%s\": there are header:NAME, "
 			 "key, json:/POINTER, topic, partition, offset and "
@@ -134,17 +137,19 @@ static enum once_status check_argument(const struct once__field *field,
 {
 	const struct field_word *word = &field_words[field->kind];
 
-	if (word->argument == NULL && argument != NULL)
+	if (word->argument == NULL && argument != NULL) {
 		return error_set(err, ONCE_INVALID,
 				 "\"%s\" takes nothing behind it: write {%s}",
 				 word->word, word->word);
+	}
 	if (word->argument == NULL)
 		return ONCE_OK;
 	if (argument == NULL ||
-	    (field->kind == ONCE__FIELD_HEADER && *argument == '\0'))
+	    (field->kind == ONCE__FIELD_HEADER && *argument == '\0')) {
 		return error_set(err, ONCE_INVALID,
 				 "\"%s\" doesn't say which: write {%s:%s}",
 				 word->word, word->word, word->argument);
+	}
 	return ONCE_OK;
 }
 
@@ -166,9 +171,10 @@ enum once_status once__field_parse(char *text, const char *written,
 		return status;
 	if (ret_field->kind == ONCE__FIELD_HEADER)
 		ret_field->header = argument;
-	if (ret_field->kind == ONCE__FIELD_JSON)
+	if (ret_field->kind == ONCE__FIELD_JSON) {
 		return once__json_pointer_parse(argument, &ret_field->pointer,
 						err);
+	}
 	return ONCE_OK;
 }
 
@@ -216,9 +222,10 @@ static enum once__key_fault format_number(int64_t number, struct arena *arena,
 					  struct once_bytes *ret_text)
 {
 	char digits[24];
+	int size = snprintf(digits, sizeof(digits), "%" PRId64, number);
 
-	snprintf(digits, sizeof(digits), "%" PRId64, number);
-	*ret_text = bytes_text(arena_copy(arena, bytes_text(digits)));
+	ret_text->data = arena_copy(arena, bytes_of(digits, (size_t)size));
+	ret_text->size = (size_t)size;
 	return ret_text->data == NULL ? ONCE__KEY_NO_MEMORY : ONCE__KEY_OK;
 }
 

@@ -60,14 +60,15 @@ static enum once_status read_constant(struct reader *reader,
 	while (*reader->at != '\0') {
 		bool brace = *reader->at == '{' || *reader->at == '}';
 
-		if (brace && reader->at[0] == reader->at[1])
+		if (brace && reader->at[0] == reader->at[1]) {
 			reader->at++;
-		else if (*reader->at == '{')
+		} else if (*reader->at == '{') {
 			break;
-		else if (brace)
+		} else if (brace) {
 			return refuse(reader, reader->at,
 				      "\"}\" closes nothing: write \"}}\" for "
 				      "a brace itself");
+		}
 		*reader->out++ = *reader->at++;
 	}
 	*ret_text = bytes_of(start, (size_t)(reader->out - start));
@@ -80,24 +81,28 @@ static enum once_status skip_alternative(struct reader *reader,
 					 const char *open)
 {
 	for (; *reader->at != '|' && *reader->at != '}'; reader->at++) {
-		if (*reader->at == '\0')
+		if (*reader->at == '\0') {
 			return refuse(reader, open,
 				      "\"{\" isn't closed: write \"}\" behind "
 				      "the field, or \"{{\" for a brace "
 				      "itself");
-		if (*reader->at == '{')
+		}
+		if (*reader->at == '{') {
 			return refuse(reader, reader->at,
 				      "\"{\" inside a field: write \"}\" to "
 				      "end the field before it, or \"\\{\" if "
 				      "it is part of a name");
+		}
 		if (*reader->at != '\\')
 			continue;
 		reader->at++;
-		if (*reader->at == '\0' || strchr("\\{|}", *reader->at) == NULL)
+		if (*reader->at == '\0' ||
+		    strchr("\\{|}", *reader->at) == NULL) {
 			return refuse(reader, reader->at - 1,
 				      "\"\\\" inside a field stands only "
 				      "before \"{\", \"|\", \"}\" and \"\\\": "
 				      "write \"\\\\\" for itself");
+		}
 	}
 	return ONCE_OK;
 }
@@ -133,11 +138,12 @@ static enum once_status read_alternative(struct reader *reader,
 	text = copy_piece(reader, start, size);
 	drop_escapes(text);
 	status = once__field_parse(text, written, field, reader->err);
-	if (status != ONCE_OK)
+	if (status != ONCE_OK) {
 		error_prefix(reader->err, "column %zu",
 			     column_of(reader, start));
-	else
+	} else {
 		template->field_count++;
+	}
 	return status;
 }
 
@@ -186,16 +192,18 @@ static enum once_status check_separator(const struct reader *reader,
 {
 	if (reader->template->part_count == 0)
 		return ONCE_OK;
-	if (between.size == 0)
+	if (between.size == 0) {
 		return refuse(reader, reader->at,
 			      "two fields touch, so nobody could tell where "
 			      "one ends: write a character between them, such "
 			      "as \":\"");
-	if (*(const char *)between.data == '\\')
+	}
+	if (*(const char *)between.data == '\\') {
 		return refuse(reader, start,
 			      "text between two fields can't begin with "
 			      "\"\\\", which marks what is part of a field: "
 			      "write another character, such as \":\"");
+	}
 	return ONCE_OK;
 }
 
@@ -257,13 +265,15 @@ static struct once__template *create_template(const char *text)
 
 static enum once_status check_text(const char *text, struct once_error *err)
 {
-	if (*text == '\0')
+	if (*text == '\0') {
 		return error_set(err, ONCE_INVALID,
 				 "the template is empty: write a field such as "
 				 "{key} or {header:NAME}");
-	if (!bytes_are_utf8(bytes_text(text)))
+	}
+	if (!bytes_are_utf8(bytes_text(text))) {
 		return error_set(err, ONCE_INVALID,
 				 "the template isn't valid UTF-8");
+	}
 	return ONCE_OK;
 }
 
@@ -287,12 +297,13 @@ enum once_status once__template_parse(const char *text,
 	reader.template->written =
 		copy_piece(&reader, reader.text, strlen(reader.text));
 	status = read_template(&reader);
-	if (status == ONCE_OK && reader.template->part_count == 0)
+	if (status == ONCE_OK && reader.template->part_count == 0) {
 		status = error_set(err, ONCE_INVALID,
 				   "the template has no field, so it would "
 				   "make all messages one: write a field such "
 				   "as {key} or {header:NAME}, or the word "
 				   "coordinates alone");
+	}
 	if (status != ONCE_OK) {
 		once__template_destroy(reader.template);
 		return status;

@@ -38,9 +38,10 @@ void once__template_destroy(struct once__template *template)
 static bool has_part(const struct once__template *template,
 		     enum once__field_kind kind)
 {
-	for (size_t i = 0; i < template->part_count; i++)
+	for (size_t i = 0; i < template->part_count; i++) {
 		if (template->parts[i].fields[0].kind == kind)
 			return true;
+	}
 	return false;
 }
 
@@ -62,9 +63,10 @@ bool once__template_varies(const struct once__template *template)
 	bool with_coordinates = has_part(template, ONCE__FIELD_TOPIC) &&
 				has_part(template, ONCE__FIELD_PARTITION);
 
-	for (size_t i = 0; i < template->part_count; i++)
+	for (size_t i = 0; i < template->part_count; i++) {
 		if (part_varies(&template->parts[i], with_coordinates))
 			return true;
+	}
 	return false;
 }
 
@@ -155,10 +157,11 @@ static struct once_bytes join(const struct once__template *template,
 
 static bool is_hex(const char *text, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++) {
 		if ((text[i] < '0' || text[i] > '9') &&
 		    (text[i] < 'a' || text[i] > 'f'))
 			return false;
+	}
 	return true;
 }
 
