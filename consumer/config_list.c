@@ -78,12 +78,13 @@ static void read_topic(struct reader *reader,
 
 /* ---- pairs ---- */
 
-/* The name's length; 0: it isn't name=value. */
+/* The length of the name as written; 0: it isn't name=value. Names come from
+ * the file alone: messages show them. */
 static size_t name_size(const char *text)
 {
 	size_t size = strcspn(text, "=");
 
-	if (text[size] != '=' || strcspn(text, " \t\r\n") < size)
+	if (text[size] != '=' || strcspn(text, "$ \t\r\n") < size)
 		return 0;
 	return size;
 }
@@ -134,27 +135,26 @@ static bool has_name(const struct config_option *option,
 	return false;
 }
 
-static void read_pair(struct reader *reader, const struct config_option *option,
-		      const struct scalar *scalar, struct list *list)
+static void refuse_pair(struct reader *reader,
+			const struct config_option *option,
+			const struct tree_node *node)
 {
-	size_t size = name_size(scalar->text);
+	faults_add(reader->faults, node->place,
+		   "%s: this isn't name=value; write \"- name=value\" without "
+		   "spaces around the \"=\", in quotes if \": \" or \" #\" is "
+		   "in it; \"${\" can stand in the value only",
+		   option->path);
+}
 
-	if (size == 0) {
-		faults_add(reader->faults, scalar->place,
-			   "%s: this isn't name=value; write \"- name=value\", "
-			   "without spaces around the \"=\"",
-			   option->path);
-		return;
-	}
-	/* A name from outside the file isn't shown either. */
-	if (has_name(option, list, scalar->text, size)) {
+static void read_pair(struct reader *reader, const struct config_option *option,
+		      const struct scalar *scalar, size_t size,
+		      struct list *list)
+{
+	if (has_name(option, list, scalar->text, size))
 		faults_add(reader->faults, scalar->place,
 			   "%s has \"%.*s\" twice; keep one of the two",
-			   option->path, scalar->outside ? 3 : (int)size,
-			   scalar->outside ? "one" : scalar->text);
-		return;
-	}
-	if (option->kind == CONFIG_PROPERTIES)
+			   option->path, (int)size, scalar->text);
+	else if (option->kind == CONFIG_PROPERTIES)
 		keep_pair(reader, scalar, size, list);
 	else
 		keep_setting(reader, scalar, list);
@@ -166,20 +166,22 @@ static void read_item(struct reader *reader, const struct config_option *option,
 		      const struct tree_node *node, struct list *list)
 {
 	struct scalar scalar;
+	size_t size = 0;
 
-	if (is_pairs(option) &&
-	    (node->kind == TREE_MAP || node->kind == TREE_LIST)) {
-		faults_add(reader->faults, node->place,
-			   "%s: this isn't name=value; write \"- name=value\" "
-			   "with \"=\", in quotes if \": \" or \" #\" is in it",
-			   option->path);
+	if (node->kind == TREE_BROKEN)
 		return;
+	if (is_pairs(option)) {
+		size = node->kind == TREE_TEXT ? name_size(node->text) : 0;
+		if (size == 0) {
+			refuse_pair(reader, option, node);
+			return;
+		}
 	}
 	if (!scalar_read(reader, option, node, &scalar))
 		return;
 	list->outside |= scalar.outside;
 	if (is_pairs(option))
-		read_pair(reader, option, &scalar, list);
+		read_pair(reader, option, &scalar, size, list);
 	else
 		read_topic(reader, option, &scalar, list);
 }

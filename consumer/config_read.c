@@ -6,122 +6,15 @@
 #include "config_read.h"
 
 #include "config_expand.h"
+#include "config_keys.h"
 #include "config_list.h"
 #include "config_scalar.h"
-#include "config_similar.h"
 #include "config_value.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One section as it stands in the file. */
-struct section {
-	const char *prefix;          /* of its options */
-	const struct tree_node *map; /* NULL: not written */
-	struct place place;          /* where it is, or should be */
-	void *base;                  /* the struct that has the fields */
-	uint64_t *hidden;            /* of that struct */
-};
-
 static void read_section(struct reader *reader, const struct section *section);
-
-/* ---- keys ---- */
-
-/* "kafka." is told as "kafka"; the top has no name. */
-static int prefix_size(const char *prefix)
-{
-	return prefix[0] == '\0' ? 0 : (int)strlen(prefix) - 1;
-}
-
-/* The only other section that has such a key. */
-static const struct config_option *find_elsewhere(const char *key)
-{
-	const struct config_option *found = NULL;
-
-	for (size_t i = 0; i < config_option_count; i++) {
-		if (strcmp(config_option_key(&config_options[i]), key) != 0)
-			continue;
-		if (found != NULL)
-			return NULL;
-		found = &config_options[i];
-	}
-	return found;
-}
-
-static void list_keys(const char *prefix, struct text *text)
-{
-	for (size_t i = 0; i < config_option_count; i++) {
-		const struct config_option *option = &config_options[i];
-
-		if (config_option_is_in(option, prefix) &&
-		    (option->flags & CONFIG_LATER) == 0)
-			text_addf(text, "%s%s", text->size > 0 ? ", " : "",
-				  config_option_key(option));
-	}
-}
-
-static void refuse_key(struct reader *reader, const struct section *section,
-		       const struct tree_node *member)
-{
-	const struct config_option *elsewhere = find_elsewhere(member->key);
-	struct similar similar = { .word = member->key };
-	struct text keys scoped_text = { 0 };
-	struct text fault scoped_text = { 0 };
-
-	for (size_t i = 0; i < config_option_count; i++)
-		if (config_option_is_in(&config_options[i], section->prefix))
-			similar_offer(&similar,
-				      config_option_key(&config_options[i]));
-	list_keys(section->prefix, &keys);
-	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ", member->key,
-		  section->prefix[0] == '\0' ? "" : " of ",
-		  prefix_size(section->prefix), section->prefix);
-	if (elsewhere != NULL)
-		text_addf(&fault, "write it where it belongs, as %s",
-			  elsewhere->path);
-	else if (similar.best != NULL)
-		text_addf(&fault, "did you mean \"%s\"?", similar.best);
-	else
-		text_addf(&fault, "write one of %s",
-			  keys.data == NULL ? "the options" : keys.data);
-	faults_add(reader->faults, member->key_place, "%s",
-		   fault.data == NULL ? "unknown key" : fault.data);
-}
-
-static void refuse_keys(struct reader *reader, const struct section *section)
-{
-	const struct tree_node *member =
-		section->map == NULL ? NULL : section->map->children;
-
-	for (; member != NULL; member = member->next)
-		if (config_option_find(section->prefix, member->key) == NULL)
-			refuse_key(reader, section, member);
-}
-
-static void refuse_missing(struct reader *reader, const struct section *section,
-			   const struct config_option *option)
-{
-	const char *key = config_option_key(option);
-	const char *value = option->value == NULL ? "" : option->value;
-
-	if (option->kind == CONFIG_RETENTION)
-		faults_add(reader->faults, section->place,
-			   "%s is missing, and how long handled messages are "
-			   "remembered must be said; write \"%s: %s\" (rows "
-			   "are never deleted yet)",
-			   option->path, key, value);
-	else if (option->kind == CONFIG_ROUTES)
-		faults_add(reader->faults, section->place,
-			   "%s is missing; write a list of routes, each with "
-			   "name, topics and plugin",
-			   option->path);
-	else
-		faults_add(reader->faults, section->place,
-			   "%s is missing; write \"%s: %s\"%s%.*s",
-			   option->path, key, value,
-			   section->prefix[0] == '\0' ? "" : " under ",
-			   prefix_size(section->prefix), section->prefix);
-}
 
 /* ---- values ---- */
 
@@ -325,7 +218,7 @@ static void read_option(struct reader *reader, const struct section *section,
 		return;
 	}
 	if (node == NULL && (option->flags & CONFIG_REQUIRED) != 0)
-		refuse_missing(reader, section, option);
+		keys_refuse_missing(reader, section, option);
 	else if (option->kind == CONFIG_ROUTES)
 		read_routes(reader, option, node);
 	else if (option->count != 0)
@@ -336,7 +229,7 @@ static void read_option(struct reader *reader, const struct section *section,
 
 static void read_section(struct reader *reader, const struct section *section)
 {
-	refuse_keys(reader, section);
+	keys_refuse_unknown(reader, section);
 	for (size_t i = 0; i < config_option_count; i++)
 		if (config_option_is_in(&config_options[i], section->prefix))
 			read_option(reader, section, &config_options[i]);

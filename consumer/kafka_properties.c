@@ -112,14 +112,22 @@ static void ask_library(const struct name_value *given, bool known,
 		refuse_unknown(given, faults);
 	else if (given->secret)
 		faults_add(faults, place_of(given),
-			   "kafka.properties: librdkafka refuses the value of "
-			   "\"%s\" (not shown); correct it",
+			   "kafka.properties: librdkafka refuses \"%s\" with "
+			   "its value, which isn't shown; correct it or leave "
+			   "it out",
 			   given->name);
 	else
 		faults_add(faults, place_of(given),
-			   "kafka.properties: librdkafka refuses the value of "
-			   "\"%s\": %s; correct it",
+			   "kafka.properties: librdkafka refuses \"%s\": %s; "
+			   "correct it or leave it out",
 			   given->name, complaint);
+}
+
+static bool is_in_range(const struct property *property, const char *value,
+			int64_t *ret_number)
+{
+	return value_parse_digits(value, property->max, ret_number) &&
+	       *ret_number >= property->min;
 }
 
 static bool check_range(const struct property *property,
@@ -127,8 +135,7 @@ static bool check_range(const struct property *property,
 {
 	int64_t number;
 
-	if (value_parse_digits(given->value, property->max, &number) &&
-	    number >= property->min)
+	if (is_in_range(property, given->value, &number))
 		return true;
 	faults_add(
 		faults, place_of(given),
@@ -205,14 +212,17 @@ static const struct name_value *find_given(const struct kafka_config *kafka,
 	return NULL;
 }
 
+/* A number that was refused already counts as not given. */
 static int64_t number_of(const struct name_value *given, int64_t otherwise)
 {
+	const struct property *property;
 	int64_t number;
 
-	if (given == NULL ||
-	    !value_parse_digits(given->value, INT64_MAX, &number))
+	if (given == NULL)
 		return otherwise;
-	return number;
+	property = find_property(given->name);
+	return is_in_range(property, given->value, &number) ? number
+							    : otherwise;
 }
 
 static void check_times(const struct kafka_config *kafka, struct faults *faults)

@@ -6,6 +6,7 @@
 #include "yaml_tree.h"
 
 #include "bytes.h"
+#include "yaml_lines.h"
 
 #include <yaml.h>
 
@@ -30,66 +31,11 @@ static struct place place_of(yaml_mark_t mark)
 
 /* ---- syntax ---- */
 
-/* The line's first byte; lines count from 0. */
-static size_t line_start(struct once_bytes source, size_t line)
-{
-	const char *text = source.data;
-	size_t at = 0;
-
-	for (; at < source.size && line > 0; at++)
-		if (text[at] == '\n')
-			line--;
-	return at;
-}
-
-/* The column, from 0, of a tab that indents the line; -1: there is none. */
-static int indenting_tab(struct once_bytes source, size_t line)
-{
-	const char *text = source.data;
-	size_t start = line_start(source, line);
-
-	for (size_t at = start; at < source.size; at++) {
-		if (text[at] == '\t')
-			return (int)(at - start);
-		if (text[at] != ' ')
-			return -1;
-	}
-	return -1;
-}
-
-static bool tell_of_tab(struct loader *loader, size_t first, size_t last)
-{
-	for (size_t line = first; line <= last; line++) {
-		int column = indenting_tab(loader->source, line);
-		struct place place = { (int)line + 1, column + 1 };
-
-		if (column < 0)
-			continue;
-		faults_add(loader->faults, place,
-			   "a tab indents this line; write spaces instead");
-		return true;
-	}
-	return false;
-}
-
-/* libyaml knows only the byte where the encoding broke. */
-static struct place place_of_byte(struct once_bytes source, size_t offset)
-{
-	const char *text = source.data;
-	struct place place = { 1, 1 };
-
-	for (size_t at = 0; at < offset && at < source.size; at++) {
-		place.column++;
-		if (text[at] == '\n')
-			place = (struct place){ place.line + 1, 1 };
-	}
-	return place;
-}
-
 static void tell_of_syntax(struct loader *loader)
 {
 	const yaml_parser_t *parser = &loader->parser;
 	size_t last = parser->problem_mark.line;
+	struct place tab;
 	size_t first =
 		parser->context != NULL ? parser->context_mark.line : last;
 
@@ -98,16 +44,18 @@ static void tell_of_syntax(struct loader *loader)
 		return;
 	}
 	if (parser->error == YAML_READER_ERROR) {
-		faults_add(
-			loader->faults,
-			place_of_byte(loader->source, parser->problem_offset),
-			"this isn't text in UTF-8 (%s); save the file as "
-			"plain UTF-8",
-			parser->problem);
+		faults_add(loader->faults,
+			   lines_place(loader->source, parser->problem_offset),
+			   "this isn't text in UTF-8 (%s); save the file as "
+			   "plain UTF-8",
+			   parser->problem);
 		return;
 	}
-	if (tell_of_tab(loader, first, last))
+	if (lines_find_tab(loader->source, first, last, &tab)) {
+		faults_add(loader->faults, tab,
+			   "a tab indents this line; write spaces instead");
 		return;
+	}
 	faults_add(loader->faults, place_of(parser->problem_mark),
 		   "this isn't YAML: %s%s%s; check the indentation, the "
 		   "quotes and the brackets here and in the line before",
