@@ -179,7 +179,7 @@ static void read_routes(struct reader *reader,
 {
 	struct config *cfg = reader->cfg;
 
-	if (node->kind == TREE_BROKEN)
+	if (node == NULL || node->kind == TREE_BROKEN)
 		return;
 	if (node->kind != TREE_LIST || node->child_count == 0) {
 		faults_add(reader->faults,

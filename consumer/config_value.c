@@ -15,22 +15,24 @@ struct unit {
 	int64_t factor;
 };
 
+/* clang-format off */
 static const struct unit duration_units[] = {
 	{ "ms", 1 },
-	{ "s", 1000 },
-	{ "m", 60 * 1000 },
-	{ "h", 3600 * 1000 },
-	{ "d", 24 * 3600 * 1000 },
+	{ "s",  1000 },
+	{ "m",  INT64_C(60) * 1000 },
+	{ "h",  INT64_C(3600) * 1000 },
+	{ "d",  INT64_C(24) * 3600 * 1000 },
 	{ NULL, 0 },
 };
 
 static const struct unit size_units[] = {
-	{ "B", 1 },
-	{ "KiB", 1024 },
-	{ "MiB", 1024 * 1024 },
-	{ "GiB", 1024 * 1024 * 1024 },
-	{ NULL, 0 },
+	{ "B",   1 },
+	{ "KiB", INT64_C(1) << 10 },
+	{ "MiB", INT64_C(1) << 20 },
+	{ "GiB", INT64_C(1) << 30 },
+	{ NULL,  0 },
 };
+/* clang-format on */
 
 /* For COUNT: no unit is the unit. */
 static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };

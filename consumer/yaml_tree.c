@@ -286,17 +286,19 @@ static struct tree_node *build_node(struct loader *loader, yaml_event_t *event)
 
 /* ---- the document ---- */
 
-/* The next event of the stream, of which only the kind and place matter. */
-static bool skip_event(struct loader *loader, yaml_event_type_t *ret_type,
-		       struct place *ret_place)
+/* Go `count` events on; of the last one the kind and place matter. */
+static bool skip_events(struct loader *loader, int count,
+			yaml_event_type_t *ret_type, struct place *ret_place)
 {
 	yaml_event_t event;
 
-	if (!next_event(loader, &event))
-		return false;
-	*ret_type = event.type;
-	*ret_place = place_of(event.start_mark);
-	yaml_event_delete(&event);
+	for (; count > 0; count--) {
+		if (!next_event(loader, &event))
+			return false;
+		*ret_type = event.type;
+		*ret_place = place_of(event.start_mark);
+		yaml_event_delete(&event);
+	}
 	return true;
 }
 
@@ -315,8 +317,8 @@ static struct tree_node *load_document(struct loader *loader)
 	struct tree_node *root;
 	struct place place;
 
-	if (!skip_event(loader, &type, &place) || /* the stream's start */
-	    !skip_event(loader, &type, &place))
+	/* The stream's start, then the document's. */
+	if (!skip_events(loader, 2, &type, &place))
 		return NULL;
 	if (type != YAML_DOCUMENT_START_EVENT) {
 		refuse_empty(loader);
@@ -325,8 +327,8 @@ static struct tree_node *load_document(struct loader *loader)
 	root = build_next(loader);
 	if (root == NULL)
 		return NULL;
-	if (!skip_event(loader, &type, &place) || /* the document's end */
-	    !skip_event(loader, &type, &place))
+	/* The document's end, then the stream's. */
+	if (!skip_events(loader, 2, &type, &place))
 		return NULL;
 	if (type == YAML_DOCUMENT_START_EVENT)
 		faults_add(loader->faults, place,
