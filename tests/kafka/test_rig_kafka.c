@@ -37,9 +37,10 @@ static rd_kafka_t *open_member(const struct kafka_fixture *kafka)
 		rd_kafka_topic_partition_list_new(1);
 	rd_kafka_t *rk;
 
-	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++)
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
 		rd_kafka_conf_set(conf, properties[i][0], properties[i][1],
 				  NULL, 0);
+	}
 	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, NULL, 0);
 	ck_assert_ptr_nonnull(rk);
 	rd_kafka_poll_set_consumer(rk);

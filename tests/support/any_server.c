@@ -44,10 +44,11 @@ enum once_status any_server_create(struct any_server *server,
 
 void any_server_destroy(struct any_server *server)
 {
-	if (server->kind == SERVER_PG)
+	if (server->kind == SERVER_PG) {
 		pg_server_destroy(&server->as.pg);
-	else if (server->kind == SERVER_KAFKA)
+	} else if (server->kind == SERVER_KAFKA) {
 		kafka_server_destroy(&server->as.kafka);
-	else
+	} else {
 		redis_server_destroy(&server->as.redis);
+	}
 }

@@ -90,12 +90,13 @@ static rd_kafka_resp_err_t error_of(rd_kafka_event_t *event)
 		return RD_KAFKA_RESP_ERR__TIMED_OUT;
 	if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return rd_kafka_event_error(event);
-	if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_CREATETOPICS_RESULT)
+	if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_CREATETOPICS_RESULT) {
 		topics = rd_kafka_CreateTopics_result_topics(
 			rd_kafka_event_CreateTopics_result(event), &count);
-	else
+	} else {
 		topics = rd_kafka_DeleteTopics_result_topics(
 			rd_kafka_event_DeleteTopics_result(event), &count);
+	}
 	return first_error(topics, count);
 }
 

@@ -54,11 +54,12 @@ static const char *jars(void)
 
 static enum once_status check_jars(struct once_error *err)
 {
-	if (access(jars(), R_OK) == -1)
+	if (access(jars(), R_OK) == -1) {
 		return error_set(err, ONCE_CONFIG,
 				 "there is no Kafka in \"%s\"; "
 				 "scripts/kafka-jars fetches it",
 				 jars());
+	}
 	if (system("command -v java >/dev/null") != 0)
 		return error_set(err, ONCE_CONFIG, "there is no Java");
 	return ONCE_OK;
@@ -96,9 +97,10 @@ static enum once_status write_properties(struct kafka_server *server,
 {
 	FILE *file = fopen(server->properties, "we");
 
-	if (file == NULL)
+	if (file == NULL) {
 		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
 				 server->properties);
+	}
 	fprintf(file, properties_format, server->port + 1, server->port,
 		server->port + 1, server->data);
 	for (; settings != NULL && *settings != NULL; settings++)
@@ -188,9 +190,10 @@ static rd_kafka_t *open_client(const struct kafka_server *server)
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	rd_kafka_t *rk;
 
-	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++)
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
 		rd_kafka_conf_set(conf, properties[i][0], properties[i][1],
 				  NULL, 0);
+	}
 	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, NULL, 0);
 	if (rk == NULL)
 		rd_kafka_conf_destroy(conf);

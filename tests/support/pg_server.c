@@ -74,10 +74,11 @@ static enum once_status make_data_directory(struct pg_server *server,
 	set_user(&options);
 	if (mkdir(server->data, 0700) == -1 ||
 	    (options.uid != 0 &&
-	     chown(server->data, options.uid, options.gid) == -1))
+	     chown(server->data, options.uid, options.gid) == -1)) {
 		return error_set(err, ONCE_CONFIG,
 				 "could not make the directory \"%s\"",
 				 server->data);
+	}
 	return ONCE_OK;
 }
 
@@ -100,9 +101,10 @@ static enum once_status run_initdb(struct pg_server *server,
 	error_clear(err);
 	if (process_run(&options, INITDB_MS, err) == 0)
 		return ONCE_OK;
-	if (err->status == ONCE_OK)
+	if (err->status == ONCE_OK) {
 		error_set(err, ONCE_CONFIG, "initdb failed; see \"%s\"",
 			  server->log);
+	}
 	return err->status;
 }
 
@@ -117,9 +119,10 @@ static enum once_status write_settings(struct pg_server *server,
 	    ONCE_OK)
 		return err->status;
 	file = fopen(path, "we");
-	if (file == NULL)
+	if (file == NULL) {
 		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
 				 path);
+	}
 	fprintf(file,
 		"listen_addresses = '127.0.0.1'\nport = %d\n"
 		"unix_socket_directories = '%s'\nmax_connections = 100\n",

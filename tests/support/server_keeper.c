@@ -62,16 +62,18 @@ static enum once_status write_state(const struct keeper *keeper,
 
 	snprintf(path, sizeof(path), "%s.new", keeper->state);
 	file = fopen(path, "we");
-	if (file == NULL)
+	if (file == NULL) {
 		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
 				 path);
+	}
 	fprintf(file, "address=%s\nlog=%s\nserver=%d\nkeeper=%d\n",
 		server->address, server->log, (int)server->process->pid,
 		(int)getpid());
 	fclose(file);
-	if (rename(path, keeper->state) == -1)
+	if (rename(path, keeper->state) == -1) {
 		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
 				 keeper->state);
+	}
 	return ONCE_OK;
 }
 
@@ -189,9 +191,9 @@ static enum once_status start_and_hear(struct keeper *keeper,
 	ssize_t size;
 
 	fork_keeper(keeper, &fd);
-	do
+	do {
 		size = read(fd, err, sizeof(*err));
-	while (size == -1 && errno == EINTR);
+	} while (size == -1 && errno == EINTR);
 	close(fd);
 	if (size != (ssize_t)sizeof(*err))
 		return error_set(err, ONCE_BUG, "the server's keeper died");

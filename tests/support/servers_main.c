@@ -126,10 +126,11 @@ int main(int argc, char **argv)
 {
 	int code = run(argc, argv);
 
-	if (code == USAGE)
+	if (code == USAGE) {
 		fputs("usage: once-test-servers start|stop KIND DIRECTORY\n"
 		      "       once-test-servers with KIND[,KIND] COMMAND …\n"
 		      "KIND is pg, kafka or redis.\n",
 		      stderr);
+	}
 	return code;
 }

@@ -111,10 +111,11 @@ enum once_status temp_dir_init(struct temp_dir *dir, struct once_error *err)
 	if (temp_dir_path(dir->path, parent == NULL ? "/tmp" : parent,
 			  "once-test-XXXXXX", err) != ONCE_OK)
 		return err->status;
-	if (mkdtemp(dir->path) == NULL || chmod(dir->path, 0711) == -1)
+	if (mkdtemp(dir->path) == NULL || chmod(dir->path, 0711) == -1) {
 		return error_set(err, ONCE_CONFIG,
 				 "could not make the directory \"%s\"",
 				 dir->path);
+	}
 	return start_keeper(dir, err);
 }
 
@@ -133,8 +134,9 @@ enum once_status temp_dir_path(char path[PATH_MAX], const char *directory,
 {
 	int size = snprintf(path, PATH_MAX, "%s/%s", directory, name);
 
-	if (size < 0 || size >= PATH_MAX)
+	if (size < 0 || size >= PATH_MAX) {
 		return error_set(err, ONCE_INVALID,
 				 "the path of \"%s\" is too long", name);
+	}
 	return ONCE_OK;
 }
