@@ -9,7 +9,7 @@ cd "$1"
 vendors='
 librdkafka/*	consumer/kafka/* consumer/*source*.c consumer/*embedded*.c
 libpq-fe.h	lib/src/pg*
-yaml.h		consumer/yaml_tree.c
+yaml.h		consumer/*yaml_tree.c
 microhttpd.h	consumer/*admin*.c
 dlfcn.h		consumer/*plugin.c
 xxhash.h	lib/src/hash.c
