@@ -8,7 +8,7 @@
 #ifndef ONCE_LOG_H
 #define ONCE_LOG_H
 
-#include <once/types.h>
+#include "bytes.h"
 #include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,

@@ -260,6 +260,28 @@ ONCE_API enum once_status once_session_create_positions(
 	const int64_t *offsets, size_t count, struct once_error *err)
 	ONCE_MUST_CHECK;
 
+/* ---- looking at it ---- */
+
+struct once_parked_count {
+	int64_t waiting;
+	int64_t dead;
+};
+
+/* `ret_counts`: one for each of the session's routes. */
+ONCE_API enum once_status once_session_count_parked(
+	struct once_session *session, struct once_parked_count *ret_counts,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Told row by row what the database says of a group. `section` is "position",
+ * "parked" or "log"; names and values are text, and end with the call. */
+typedef void once_overview_f(void *arg, const char *section,
+			     const char *const *names,
+			     const char *const *values, size_t count);
+
+ONCE_API enum once_status once_overview(const char *conninfo, const char *group,
+					once_overview_f *told, void *arg,
+					struct once_error *err) ONCE_MUST_CHECK;
+
 /* ---- the schema ---- */
 
 /* Told of each migration: `applied` 0 = was there before, 1 = just now, or

@@ -1,0 +1,64 @@
+/* onced check: all that is wrong, not the first thing. */
+#include "command.h"
+#include "log.h"
+#include "routes.h"
+#include "source.h"
+
+#include <stdio.h>
+
+enum { KAFKA_TIMEOUT_MS = 10000 };
+
+struct findings {
+	size_t count;
+	bool server_missing;
+};
+
+static void take(struct findings *findings, const char *what,
+		 enum once_status status, const struct once_error *err)
+{
+	if (status == ONCE_OK) {
+		printf("%-9s good\n", what);
+		return;
+	}
+	fprintf(stderr, "%s: %s\n", what, err->text);
+	if (status == ONCE_TRANSIENT)
+		findings->server_missing = true;
+	else
+		findings->count++;
+}
+
+static int check(const struct arguments *arguments)
+{
+	struct config *cfg = command_load_config(arguments);
+	struct findings findings = { 0 };
+	struct once_error err;
+	size_t faulty;
+
+	if (cfg == NULL)
+		return EXIT_CODE_CONFIG;
+	log_set_level(LOG_LEVEL_ERROR);
+	printf("%-9s good\n", "file");
+	faulty = routes_check(cfg, arguments->config_path, stderr);
+	if (faulty == 0)
+		printf("%-9s good\n", "handlers");
+	take(&findings, "database",
+	     once_schema_check(cfg->database.conninfo, &err), &err);
+	take(&findings, "kafka",
+	     source_check_topics(cfg, KAFKA_TIMEOUT_MS, &err), &err);
+	config_destroy(cfg);
+	if (faulty > 0)
+		return EXIT_CODE_CONFIG;
+	if (findings.count > 0)
+		return EXIT_CODE_FOUND;
+	return findings.server_missing ? EXIT_CODE_NO_SERVER : EXIT_CODE_OK;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.summary = "the configuration, plugins, database and topics: all that is "
+		   "wrong",
+	.help = "Each plugin is loaded and opened in a child process. Nothing is "
+		"consumed.",
+	.options = TAKES_CONFIG,
+	.run = check,
+};

@@ -1,0 +1,173 @@
+/* What the user may set is decided by the configuration; here stand our own
+ * defaults and the values that nobody may change. */
+#include "kafka_conf.h"
+
+#include "error.h"
+#include "log.h"
+#include "source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <syslog.h>
+
+struct setting {
+	const char *name;
+	const char *value;
+};
+
+/* clang-format off */
+
+/* Better for us than librdkafka's own; the user's properties come after. */
+static const struct setting defaults[] = {
+	{ "client.id",                          "onced" },
+	{ "partition.assignment.strategy",      "range,roundrobin" },
+	{ "check.crcs",                         "true" },
+	{ "queued.max.messages.kbytes",         "16384" },
+	{ "fetch.max.bytes",                    "16777216" },
+	{ "fetch.wait.max.ms",                  "100" },
+	{ "topic.metadata.refresh.interval.ms", "30000" },
+	{ "socket.keepalive.enable",            "true" },
+	{ "socket.nagle.disable",               "true" },
+	{ "reconnect.backoff.ms",               "50" },
+	{ "reconnect.backoff.max.ms",           "500" },
+};
+
+/* Without these, messages are lost. */
+static const struct setting guards[] = {
+	{ "enable.auto.commit",       "false" },
+	{ "enable.auto.offset.store", "false" },
+	{ "auto.offset.reset",        "error" },
+	{ "isolation.level",          "read_committed" },
+};
+
+static const struct setting owned[] = {
+	{ "enable.partition.eof",     "false" },
+	{ "allow.auto.create.topics", "false" },
+};
+/* clang-format on */
+
+enum { COUNT_DEFAULTS = sizeof(defaults) / sizeof(defaults[0]),
+       COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
+       COUNT_OWNED = sizeof(owned) / sizeof(owned[0]) };
+
+static enum once_status set(rd_kafka_conf_t *conf, const char *name,
+			    const char *value, struct once_error *err)
+{
+	char text[400];
+
+	if (rd_kafka_conf_set(conf, name, value, text, sizeof(text)) ==
+	    RD_KAFKA_CONF_OK)
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG, "kafka property %s: %s", name, text);
+}
+
+static enum once_status set_all(rd_kafka_conf_t *conf,
+				const struct setting *settings, size_t count,
+				struct once_error *err)
+{
+	enum once_status status = ONCE_OK;
+
+	for (size_t i = 0; i < count && status == ONCE_OK; i++)
+		status = set(conf, settings[i].name, settings[i].value, err);
+	return status;
+}
+
+static enum once_status set_ours(rd_kafka_conf_t *conf,
+				 const struct kafka_config *kafka,
+				 struct once_error *err)
+{
+	enum once_status status =
+		set(conf, "bootstrap.servers", kafka->brokers, err);
+
+	if (status == ONCE_OK)
+		status = set(conf, "group.id", kafka->group, err);
+	if (status == ONCE_OK && kafka->instance_id[0] != '\0')
+		status = set(conf, "group.instance.id", kafka->instance_id,
+			     err);
+	if (status == ONCE_OK)
+		status = set_all(conf, guards, COUNT_GUARDS, err);
+	if (status == ONCE_OK)
+		status = set_all(conf, owned, COUNT_OWNED, err);
+	return status;
+}
+
+static void log_for_librdkafka(const rd_kafka_t *rk, int level,
+			       const char *facility, const char *text)
+{
+	(void)rk;
+	log_line(level <= LOG_ERR     ? LOG_LEVEL_WARNING :
+		 level <= LOG_WARNING ? LOG_LEVEL_INFO :
+					LOG_LEVEL_DEBUG,
+		 LOG_FIELDS(LOG_TEXT("from", "librdkafka"),
+			    LOG_TEXT("facility", facility)),
+		 "%s", text);
+}
+
+rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
+				   struct once_error *err)
+{
+	const struct kafka_config *kafka = &cfg->kafka;
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	enum once_status status =
+		set_all(conf, defaults, COUNT_DEFAULTS, err);
+
+	for (size_t i = 0; i < kafka->property_count && status == ONCE_OK; i++)
+		status = set(conf, kafka->properties[i].name,
+			     kafka->properties[i].value, err);
+	if (status == ONCE_OK)
+		status = set_ours(conf, kafka, err);
+	if (status != ONCE_OK) {
+		rd_kafka_conf_destroy(conf);
+		return NULL;
+	}
+	rd_kafka_conf_set_log_cb(conf, log_for_librdkafka);
+	return conf;
+}
+
+enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err)
+{
+	for (size_t i = 0; i < COUNT_GUARDS; i++) {
+		char value[64] = "";
+		size_t size = sizeof(value);
+
+		if (rd_kafka_conf_get(rd_kafka_conf(rk), guards[i].name, value,
+				      &size) == RD_KAFKA_CONF_OK &&
+		    strcmp(value, guards[i].value) == 0)
+			continue;
+		return error_set(err, ONCE_CONFIG,
+				 "kafka property %s is \"%s\" although onced "
+				 "set it to \"%s\"; remove what overrides it",
+				 guards[i].name, value, guards[i].value);
+	}
+	return ONCE_OK;
+}
+
+enum once_status kafka_conf_check_version(int version, struct once_error *err)
+{
+	int minor = version >> 16; /* 0x020001ff: 2.0.1 */
+
+	if (minor != 0x0201 && minor != 0x0202)
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG,
+			 "librdkafka %s loses offsets; install 2.0.2, or 2.3.0 "
+			 "or newer",
+			 rd_kafka_version_str());
+}
+
+const char *source_library_version(void)
+{
+	return rd_kafka_version_str();
+}
+
+const char *source_check_property(void *arg, const char *name,
+				  const char *value)
+{
+	static char text[400]; /* main thread, while the file is checked */
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_conf_res_t res =
+		rd_kafka_conf_set(conf, name, value, text, sizeof(text));
+
+	(void)arg;
+	rd_kafka_conf_destroy(conf);
+	return res == RD_KAFKA_CONF_OK ? NULL : text;
+}

@@ -1,0 +1,21 @@
+/* kafka_conf.h - from our configuration to librdkafka's. */
+#ifndef ONCED_KAFKA_CONF_H
+#define ONCED_KAFKA_CONF_H
+
+#include "config.h"
+
+#include <librdkafka/rdkafka.h>
+
+/* A consumer that stores and commits only what we tell it. `opaque` and the
+ * callbacks are the caller's to set. NULL: see `err`. */
+rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
+				   struct once_error *err);
+
+/* Are the values that guard against loss what we set, after all aliases and
+ * defaults? */
+enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err);
+
+/* 2.1 and 2.2 lose offsets or start over. */
+enum once_status kafka_conf_check_version(int version, struct once_error *err);
+
+#endif

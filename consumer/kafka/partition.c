@@ -1,0 +1,90 @@
+/* A partition's entry is made when it is first assigned and stays for the life
+ * of the source: lanes name it by pointer, epochs tell its assignments apart. */
+#include "partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TO(state) (1u << PARTITION_##state)
+
+static const unsigned allowed[] = {
+	[PARTITION_IDLE] = TO(OPENING),
+	[PARTITION_OPENING] =
+		TO(OPENING) | TO(RESOLVING) | TO(READY) | TO(HALTED) |
+		TO(DROPPING),
+	[PARTITION_RESOLVING] = TO(CREATING) | TO(HALTED) | TO(DROPPING),
+	[PARTITION_CREATING] = TO(RESOLVING) | TO(READY) | TO(HALTED) |
+			       TO(DROPPING),
+	[PARTITION_READY] = TO(RUNNING) | TO(HALTED) | TO(DROPPING),
+	[PARTITION_RUNNING] = TO(OPENING) | TO(HALTED) | TO(DROPPING),
+	[PARTITION_HALTED] = TO(HALTED) | TO(DROPPING),
+	[PARTITION_DROPPING] = TO(IDLE) | TO(OPENING),
+};
+
+void partition_enter(struct source_partition *partition,
+		     enum partition_state state)
+{
+	if ((allowed[partition->state] & (1u << state)) == 0)
+		abort(); /* a rule of ours is broken: nothing is safe now */
+	partition->state = state;
+}
+
+const char *partition_state_word(enum partition_state state)
+{
+	static const char *const words[] = {
+#define X(name, word, text) word,
+		PARTITION_STATE_TABLE(X)
+#undef X
+	};
+
+	return words[state];
+}
+
+bool partition_is_held(const struct source_partition *partition)
+{
+	return partition->state != PARTITION_IDLE &&
+	       partition->state != PARTITION_DROPPING;
+}
+
+bool partition_is_opening(const struct source_partition *partition)
+{
+	return partition->state == PARTITION_OPENING ||
+	       partition->state == PARTITION_RESOLVING ||
+	       partition->state == PARTITION_CREATING;
+}
+
+struct address partition_address(struct source_partition *partition)
+{
+	struct address address = {
+		.partition = partition,
+		.epoch = partition->epoch,
+		.topic = partition->topic,
+		.number = partition->number,
+		.route = partition->route,
+	};
+
+	return address;
+}
+
+struct source_partition *partition_create(const char *topic, int32_t number,
+					  size_t route)
+{
+	struct source_partition *partition = calloc(1, sizeof(*partition));
+
+	if (partition == NULL)
+		return NULL;
+	partition->topic = strdup(topic);
+	if (partition->topic == NULL) {
+		free(partition);
+		return NULL;
+	}
+	partition->number = number;
+	partition->route = route;
+	return partition;
+}
+
+void partition_destroy(struct source_partition *partition)
+{
+	free(partition->topic);
+	free(partition);
+}

@@ -1,0 +1,82 @@
+/*
+ * partition.h - what the source knows of a partition, and the states it can be
+ * in.
+ *
+ *	IDLE → OPENING → READY → RUNNING        the database had a position
+ *	           ↓        ↑
+ *	       RESOLVING → CREATING             it hadn't: where to start?
+ *
+ *	RUNNING → OPENING    the position wasn't what we thought
+ *	any → HALTED         only a person can say how to go on
+ *	any → DROPPING → IDLE    revoked, or we stop
+ *
+ * Threads: the source's.
+ */
+#ifndef ONCED_PARTITION_H
+#define ONCED_PARTITION_H
+
+#include "parcel.h"
+
+#include <librdkafka/rdkafka.h>
+#include <stdbool.h>
+
+/* clang-format off */
+#define PARTITION_STATE_TABLE(X)                                            \
+	X(IDLE,      "idle",      "another member has it, or nobody")       \
+	X(OPENING,   "opening",   "its position is being read")             \
+	X(RESOLVING, "resolving", "it has none: Kafka is asked for a start") \
+	X(CREATING,  "creating",  "the start is being written")             \
+	X(READY,     "ready",     "to be read from `fetch_next`")           \
+	X(RUNNING,   "running",   "is read")                                \
+	X(HALTED,    "halted",    "a person has to say how to go on")       \
+	X(DROPPING,  "dropping",  "its lane is asked to let go")
+/* clang-format on */
+
+enum partition_state {
+#define X(name, word, text) PARTITION_##name,
+	PARTITION_STATE_TABLE(X)
+#undef X
+};
+
+struct lane;
+
+struct source_partition {
+	struct source_partition *next;
+	char *topic;
+	int32_t number;
+	size_t route;
+	struct lane *lane; /* NULL: none yet */
+	unsigned lane_index;
+
+	enum partition_state state;
+	uint64_t epoch;		 /* of the assignment */
+	rd_kafka_queue_t *queue; /* NULL: not assigned */
+	bool topic_known;	 /* the group has a position in the topic */
+	bool busy;		 /* its lane has a parcel */
+	int64_t busy_since_ms;
+	rd_kafka_message_t *ahead; /* pulled while it was busy */
+	int64_t fetch_next;	   /* to be pulled next; -1: not known */
+	int64_t handled_next;	   /* all before it is in the database */
+	int64_t stored_next;	   /* given to librdkafka; -1: nothing */
+	int64_t committed_next;	   /* acknowledged by Kafka; -1: nothing */
+	int64_t retry_at_ms;	   /* of RESOLVING */
+	char why[ONCE_REASON_SIZE]; /* it is halted */
+};
+
+struct source_partition *partition_create(const char *topic, int32_t number,
+					  size_t route);
+void partition_destroy(struct source_partition *partition);
+
+/* The only way to change a state; aborts on an edge that isn't allowed. */
+void partition_enter(struct source_partition *partition,
+		     enum partition_state state);
+const char *partition_state_word(enum partition_state state);
+
+/* Assigned, whatever it is doing. */
+bool partition_is_held(const struct source_partition *partition);
+/* On its way to be read. */
+bool partition_is_opening(const struct source_partition *partition);
+
+struct address partition_address(struct source_partition *partition);
+
+#endif

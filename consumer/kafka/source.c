@@ -1,0 +1,279 @@
+/*
+ * The source thread. It sleeps on one eventfd that librdkafka's queues, the
+ * lanes' reports and a stop all write to, and then does everything that can be
+ * done without waiting.
+ */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "error.h"
+#include "kafka_conf.h"
+#include "log.h"
+#include "scope.h"
+#include "text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { TURN_MS = 100 }; /* the longest sleep: timers are coarser */
+
+/* ---- events of the consumer as a whole ---- */
+
+static void end_fatally(struct source *source)
+{
+	char text[256];
+	rd_kafka_resp_err_t error =
+		rd_kafka_fatal_error(source->rk, text, sizeof(text));
+	bool fenced = error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID;
+
+	log_error(NULL, "%s%s",
+		  fenced ? "another process has taken this instance_id: " : "",
+		  text);
+	atomic_store(&source->ending, fenced ? SOURCE_FENCED : SOURCE_FAILED);
+}
+
+/* Takes the message. */
+static void meet_event(struct source *source, rd_kafka_message_t *rkm)
+{
+	struct source_partition *partition;
+
+	if (rkm->err == RD_KAFKA_RESP_ERR__FATAL) {
+		end_fatally(source);
+	} else if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
+		source_set_trouble(source, rd_kafka_message_errstr(rkm));
+	} else {
+		/* Never seen: every partition has a queue of its own. */
+		partition = source_find(source, rd_kafka_topic_name(rkm->rkt),
+					rkm->partition);
+		log_error(NULL, "a message came past its partition's queue; "
+				"opening the partition again");
+		if (partition != NULL && partition->state == PARTITION_RUNNING)
+			source_open(source, partition);
+	}
+	rd_kafka_message_destroy(rkm);
+}
+
+static void serve_consumer(struct source *source)
+{
+	rd_kafka_message_t *rkm;
+
+	while ((rkm = rd_kafka_consumer_poll(source->rk, 0)) != NULL)
+		meet_event(source, rkm);
+}
+
+static void note_error(rd_kafka_t *rk, int error, const char *reason,
+		       void *opaque)
+{
+	struct source *source = opaque;
+
+	(void)rk;
+	if (error == RD_KAFKA_RESP_ERR__FATAL)
+		end_fatally(source);
+	else
+		log_info(LOG_FIELDS(LOG_TEXT("from", "librdkafka")), "%s",
+			 reason);
+}
+
+/* ---- the loop ---- */
+
+static void sleep_until_woken(struct source *source)
+{
+	struct pollfd fd = { source->wake_fd, POLLIN, 0 };
+	uint64_t count;
+
+	if (poll(&fd, 1, TURN_MS) > 0 &&
+	    read(source->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		log_error(NULL, "could not read the eventfd");
+}
+
+static bool is_running(struct source *source)
+{
+	return atomic_load(&source->ending) == SOURCE_RUNNING &&
+	       !atomic_load(&source->stopping);
+}
+
+static void turn(struct source *source)
+{
+	serve_consumer(source);
+	source_take_reports(source);
+	source_resolve_starts(source);
+	source_assign_ready(source);
+	source_pull(source);
+	source_commit_on_timer(source);
+	source_publish_on_timer(source);
+}
+
+/* All messages must be back before the handle can be destroyed. */
+static void wait_for_parcels(struct source *source)
+{
+	while (source->parcels_out > 0) {
+		sleep_until_woken(source);
+		source_take_reports(source);
+	}
+}
+
+static void *run_source(void *arg)
+{
+	struct source *source = arg;
+	int running = SOURCE_RUNNING;
+
+	while (is_running(source)) {
+		turn(source);
+		sleep_until_woken(source);
+	}
+	rd_kafka_consumer_close(source->rk); /* calls source_rebalance() */
+	if (atomic_load(&source->ending) == SOURCE_RUNNING) {
+		wait_for_parcels(source);
+		rd_kafka_destroy(source->rk);
+		source->rk = NULL;
+	}
+	atomic_compare_exchange_strong(&source->ending, &running,
+				       SOURCE_STOPPED);
+	return NULL;
+}
+
+/* ---- made and unmade by main ---- */
+
+static rd_kafka_t *create_consumer(struct source *source,
+				   struct once_error *err)
+{
+	rd_kafka_conf_t *conf = kafka_conf_create(source->options.cfg, err);
+	rd_kafka_t *rk;
+	char text[400];
+
+	if (conf == NULL)
+		return NULL;
+	rd_kafka_conf_set_opaque(conf, source);
+	rd_kafka_conf_set_rebalance_cb(conf, source_rebalance);
+	rd_kafka_conf_set_offset_commit_cb(conf, source_note_commit);
+	rd_kafka_conf_set_error_cb(conf, note_error);
+	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));
+	if (rk == NULL) {
+		rd_kafka_conf_destroy(conf);
+		error_set(err, ONCE_CONFIG, "could not make a consumer: %s",
+			  text);
+		return NULL;
+	}
+	rd_kafka_poll_set_consumer(rk);
+	return rk;
+}
+
+static void wake_on_events(struct source *source)
+{
+	rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(source->rk);
+
+	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
+	rd_kafka_queue_destroy(queue);
+}
+
+enum once_status source_create(const struct source_options *options,
+			       struct source **ret_source,
+			       struct once_error *err)
+{
+	struct source *source = calloc(1, sizeof(*source));
+	enum once_status status =
+		kafka_conf_check_version(rd_kafka_version(), err);
+
+	if (source == NULL)
+		return error_no_memory(err);
+	source->options = *options;
+	source->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	mailbox_init(&source->reports, source->wake_fd);
+	pthread_mutex_init(&source->mutex, NULL);
+	atomic_store(&source->moved_at_ms, clock_ms());
+	source->pulled = calloc(options->cfg->batch.max_messages,
+				sizeof(rd_kafka_message_t *));
+	if (status == ONCE_OK && source->pulled == NULL)
+		status = error_no_memory(err);
+	if (status == ONCE_OK) {
+		source->rk = create_consumer(source, err);
+		status = source->rk == NULL ? ONCE_CONFIG :
+					      kafka_conf_check(source->rk, err);
+	}
+	if (status != ONCE_OK) {
+		source_destroy(source);
+		return status;
+	}
+	wake_on_events(source);
+	*ret_source = source;
+	return ONCE_OK;
+}
+
+struct mailbox *source_reports(struct source *source)
+{
+	return &source->reports;
+}
+
+static rd_kafka_topic_partition_list_t *list_topics(const struct config *cfg)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(8);
+
+	for (size_t i = 0; i < cfg->route_count; i++)
+		for (size_t k = 0; k < cfg->routes[i].topic_count; k++)
+			rd_kafka_topic_partition_list_add(
+				list, cfg->routes[i].topics[k],
+				RD_KAFKA_PARTITION_UA);
+	return list;
+}
+
+enum once_status source_start(struct source *source, struct lane **lanes,
+			      struct once_error *err)
+{
+	rd_kafka_topic_partition_list_t *list =
+		list_topics(source->options.cfg);
+	rd_kafka_resp_err_t error = rd_kafka_subscribe(source->rk, list);
+
+	rd_kafka_topic_partition_list_destroy(list);
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return error_set(err, ONCE_CONFIG, "could not subscribe: %s",
+				 rd_kafka_err2str(error));
+	source->lanes = lanes;
+	if (pthread_create(&source->thread, NULL, run_source, source) != 0)
+		return error_set(err, ONCE_TRANSIENT,
+				 "could not start a thread");
+	source->started = true;
+	return ONCE_OK;
+}
+
+void source_stop(struct source *source)
+{
+	uint64_t one = 1;
+
+	atomic_store(&source->stopping, true);
+	if (write(source->wake_fd, &one, sizeof(one)) < 0)
+		return; /* full: it is awake */
+}
+
+enum source_ending source_ending(struct source *source)
+{
+	return (enum source_ending)atomic_load(&source->ending);
+}
+
+void source_destroy(struct source *source)
+{
+	if (source == NULL)
+		return;
+	if (source->started)
+		pthread_join(source->thread, NULL);
+	if (source->rk != NULL && !source->started)
+		rd_kafka_destroy(source->rk);
+	while (source->partitions != NULL) {
+		struct source_partition *partition = source->partitions;
+
+		source->partitions = partition->next;
+		partition_destroy(partition);
+	}
+	mailbox_fini(&source->reports);
+	pthread_mutex_destroy(&source->mutex);
+	close(source->wake_fd);
+	free(source->views);
+	free(source->pulled);
+	free(source);
+}

@@ -1,0 +1,69 @@
+/*
+ * source.h - messages out of Kafka, and the group's offsets back.
+ *
+ * One thread makes every librdkafka call. It reads partitions, hands whole
+ * parcels to lanes, takes their reports, and tells Kafka how far the database
+ * is. The truth is the database's: a partition is read from where its row in
+ * once.position stands.
+ */
+#ifndef ONCED_SOURCE_H
+#define ONCED_SOURCE_H
+
+#include "config.h"
+#include "mailbox.h"
+
+#include <once/once.h>
+#include <stdbool.h>
+
+struct lane;
+struct numbers;
+struct source;
+struct text;
+
+struct source_options {
+	const struct config *cfg;
+	struct lane **lanes; /* cfg->lanes of them; outlive the source */
+	struct numbers *numbers;
+};
+
+/* Why the thread has ended. */
+enum source_ending {
+	SOURCE_RUNNING,
+	SOURCE_STOPPED, /* it was asked to, and all is committed */
+	SOURCE_FENCED,	/* another process has this instance_id */
+	SOURCE_FAILED	/* librdkafka says it can't go on */
+};
+
+/* Threads: main. In two steps, since lanes want its mailbox first. CONFIG: a
+ * property is refused, or this librdkafka is one that loses messages. */
+enum once_status source_create(const struct source_options *options,
+			       struct source **ret_source,
+			       struct once_error *err);
+struct mailbox *source_reports(struct source *source);
+enum once_status source_start(struct source *source, struct lane **lanes,
+			      struct once_error *err);
+
+/* Threads: main. Ask it to stop reading, let go of what is in flight, commit
+ * and leave the group; doesn't wait. */
+void source_stop(struct source *source);
+/* Threads: any. */
+enum source_ending source_ending(struct source *source);
+/* Threads: main. The thread must have ended. */
+void source_destroy(struct source *source);
+
+/* Threads: admin. Each adds what is wrong to `why`; true: nothing is. */
+bool source_is_alive(struct source *source, struct text *why);
+bool source_is_ready(struct source *source, struct text *why);
+/* A JSON array of partitions. */
+void source_describe(struct source *source, struct text *json);
+
+const char *source_library_version(void);
+/* config_property_check_f: what librdkafka says to a property. */
+const char *source_check_property(void *arg, const char *name,
+				  const char *value);
+/* Ask the brokers for the topics of all routes; waits at most `timeout_ms`.
+ * TRANSIENT: no broker answered. CONFIG: topics are missing, all named. */
+enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
+				     struct once_error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * source_impl.h - the source from within. Its parts:
+ *
+ *	source.c           the thread: what wakes it, what it does then
+ *	source_open.c      where a partition starts
+ *	source_pull.c      messages into parcels
+ *	source_reports.c   what lanes say
+ *	source_offsets.c   what Kafka is told
+ *	source_rebalance.c partitions that come and go
+ *	source_view.c      what others may know
+ *
+ * Threads: the source's, but for what is said at a field.
+ */
+#ifndef ONCED_SOURCE_IMPL_H
+#define ONCED_SOURCE_IMPL_H
+
+#include "partition.h"
+#include "source.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct partition_view {
+	const char *topic; /* the partition's, which stays */
+	int32_t number;
+	enum partition_state state;
+	int64_t handled_next;
+	int64_t committed_next;
+	int64_t lag; /* -1: not known */
+	int64_t busy_ms;
+	char why[ONCE_REASON_SIZE];
+};
+
+struct source {
+	struct source_options options;
+	struct lane **lanes;
+	rd_kafka_t *rk;
+	int wake_fd; /* an eventfd: queues, reports and stop write to it */
+	struct mailbox reports;
+	pthread_t thread;
+	bool started;
+
+	struct source_partition *partitions;
+	size_t parcels_out;	     /* in the hands of lanes */
+	rd_kafka_message_t **pulled; /* room for one parcel */
+	int64_t ready_since_ms;	     /* a partition waits to be assigned; 0: none */
+	bool stored;		     /* since the last commit */
+	int64_t committed_at_ms;
+	int64_t published_at_ms;
+
+	atomic_bool stopping;
+	atomic_int ending; /* enum source_ending */
+	atomic_llong moved_at_ms; /* the loop's last turn */
+	atomic_bool joined;	  /* has had an assignment */
+
+	pthread_mutex_t mutex;
+	struct partition_view *views; /* mutex */
+	size_t view_count;	      /* mutex */
+	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
+};
+
+/* source_open.c */
+void source_open(struct source *source, struct source_partition *partition);
+void source_resolve_starts(struct source *source);
+/* Read those that are ready from where their position says. */
+void source_assign_ready(struct source *source);
+void source_halt(struct source *source, struct source_partition *partition,
+		 const char *why);
+void source_order(struct source_partition *partition, enum order_kind kind,
+		  struct parcel *parcel);
+
+/* source_pull.c */
+void source_pull(struct source *source);
+void source_free_parcel(struct source *source, struct parcel *parcel);
+void source_forget_ahead(struct source_partition *partition);
+
+/* source_reports.c */
+void source_take_reports(struct source *source);
+
+/* source_offsets.c */
+void source_store_offsets(struct source *source);
+void source_commit_on_timer(struct source *source);
+void source_commit_now(struct source *source);
+void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+			rd_kafka_topic_partition_list_t *list, void *opaque);
+
+/* source_rebalance.c */
+void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+		      rd_kafka_topic_partition_list_t *list, void *opaque);
+struct source_partition *source_find(struct source *source, const char *topic,
+				     int32_t number);
+
+/* source_view.c */
+void source_publish_on_timer(struct source *source);
+void source_set_trouble(struct source *source, const char *text);
+
+#define PARTITION_FIELDS(partition)                      \
+	LOG_FIELDS(LOG_TEXT("topic", (partition)->topic), \
+		   LOG_NUMBER("partition", (partition)->number))
+
+#endif

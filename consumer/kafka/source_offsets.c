@@ -1,0 +1,151 @@
+/*
+ * What Kafka is told. Its offsets are a report for the tools people use to see
+ * lag; the position in the database is the truth, so a refused commit costs
+ * nothing.
+ */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "fault.h"
+#include "log.h"
+
+enum { COMMIT_EVERY_MS = 500 };
+
+/* At the end of a topic stand records that nobody handles (transaction markers,
+ * compacted ones): when nothing is in flight, lag should still reach 0. */
+static int64_t idle_position(struct source *source,
+			     const struct source_partition *partition)
+{
+	rd_kafka_topic_partition_list_t *list;
+	int64_t offset = -1;
+
+	if (partition->busy || partition->ahead != NULL)
+		return -1;
+	list = rd_kafka_topic_partition_list_new(1);
+	rd_kafka_topic_partition_list_add(list, partition->topic,
+					  partition->number);
+	if (rd_kafka_position(source->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR)
+		offset = list->elems[0].offset;
+	rd_kafka_topic_partition_list_destroy(list);
+	/* Something was pulled and ended between the two: next time. */
+	return partition->fetch_next == partition->handled_next ? offset : -1;
+}
+
+static int64_t offset_to_store(struct source *source,
+			       const struct source_partition *partition)
+{
+	int64_t idle;
+
+	if (partition->state != PARTITION_RUNNING &&
+	    partition->state != PARTITION_DROPPING &&
+	    partition->state != PARTITION_IDLE)
+		return -1;
+	idle = partition->state == PARTITION_RUNNING ?
+		       idle_position(source, partition) :
+		       -1;
+	return idle > partition->handled_next ? idle : partition->handled_next;
+}
+
+static rd_kafka_topic_partition_list_t *list_unstored(struct source *source)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(16);
+
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		int64_t offset = offset_to_store(source, at);
+
+		if (at->queue == NULL || offset < 0 ||
+		    offset <= at->stored_next || offset <= at->committed_next)
+			continue;
+		rd_kafka_topic_partition_list_add(list, at->topic, at->number)
+			->offset = offset;
+	}
+	return list;
+}
+
+static void note_stored(struct source *source,
+			const rd_kafka_topic_partition_list_t *list)
+{
+	for (int i = 0; i < list->cnt; i++) {
+		const rd_kafka_topic_partition_t *elem = &list->elems[i];
+		struct source_partition *partition =
+			source_find(source, elem->topic, elem->partition);
+
+		if (elem->err != RD_KAFKA_RESP_ERR_NO_ERROR ||
+		    partition == NULL)
+			continue; /* not ours any more, or not read yet */
+		partition->stored_next = elem->offset;
+		source->stored = true;
+	}
+}
+
+void source_store_offsets(struct source *source)
+{
+	rd_kafka_topic_partition_list_t *list = list_unstored(source);
+
+	if (list->cnt > 0) {
+		(void)rd_kafka_offsets_store(source->rk, list);
+		note_stored(source, list);
+		fault_point("after_store");
+	}
+	rd_kafka_topic_partition_list_destroy(list);
+}
+
+void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+			rd_kafka_topic_partition_list_t *list, void *opaque)
+{
+	struct source *source = opaque;
+
+	(void)rk;
+	for (int i = 0; list != NULL && i < list->cnt; i++) {
+		const rd_kafka_topic_partition_t *elem = &list->elems[i];
+		struct source_partition *partition =
+			source_find(source, elem->topic, elem->partition);
+
+		if (partition == NULL || elem->offset < 0)
+			continue;
+		if (error == RD_KAFKA_RESP_ERR_NO_ERROR &&
+		    elem->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+			partition->committed_next = elem->offset;
+		else
+			partition->stored_next = -1; /* store it again */
+	}
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR &&
+	    error != RD_KAFKA_RESP_ERR__NO_OFFSET)
+		log_info(NULL,
+			 "Kafka refused an offset commit (%s); the position in "
+			 "the database stands",
+			 rd_kafka_err2str(error));
+}
+
+void source_commit_on_timer(struct source *source)
+{
+	int64_t now_ms = clock_ms();
+
+	if (now_ms - source->committed_at_ms < COMMIT_EVERY_MS)
+		return;
+	source->committed_at_ms = now_ms;
+	source_store_offsets(source);
+	if (!source->stored)
+		return;
+	source->stored = false;
+	(void)rd_kafka_commit(source->rk, NULL, 1);
+	fault_point("after_offset_commit");
+}
+
+void source_commit_now(struct source *source)
+{
+	rd_kafka_resp_err_t error;
+
+	source_store_offsets(source);
+	source->stored = false;
+	error = rd_kafka_commit(source->rk, NULL, 0);
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR &&
+	    error != RD_KAFKA_RESP_ERR__NO_OFFSET)
+		log_info(NULL,
+			 "Kafka refused an offset commit (%s); the position in "
+			 "the database stands",
+			 rd_kafka_err2str(error));
+	fault_point("after_offset_commit");
+}

@@ -1,0 +1,287 @@
+/*
+ * Where a partition starts. The database is asked first; only a partition that
+ * has no position anywhere starts where the route's `initial_position` says.
+ */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "lane.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	ASK_TIMEOUT_MS = 5000,
+	ASK_AGAIN_MS = 1000,
+	GATHER_MS = 300 /* assigning drops what is prefetched: do it rarely */
+};
+
+void source_order(struct source_partition *partition, enum order_kind kind,
+		  struct parcel *parcel)
+{
+	struct order *order = calloc(1, sizeof(*order));
+
+	if (order == NULL)
+		abort(); /* the partition would stand still for ever */
+	order->kind = kind;
+	order->address = partition_address(partition);
+	order->parcel = parcel;
+	mailbox_put(lane_orders(partition->lane), order);
+}
+
+void source_open(struct source *source, struct source_partition *partition)
+{
+	(void)source;
+	source_forget_ahead(partition);
+	partition->fetch_next = -1;
+	partition->stored_next = -1;
+	partition_enter(partition, PARTITION_OPENING);
+	source_order(partition, ORDER_OPEN, NULL);
+}
+
+void source_halt(struct source *source, struct source_partition *partition,
+		 const char *why)
+{
+	(void)source;
+	snprintf(partition->why, sizeof(partition->why), "%s", why);
+	partition_enter(partition, PARTITION_HALTED);
+	log_error(PARTITION_FIELDS(partition), "halted: %s", why);
+}
+
+/* ---- no position in the database ---- */
+
+static rd_kafka_topic_partition_list_t *
+list_of(const struct source_partition *partition)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
+
+	rd_kafka_topic_partition_list_add(list, partition->topic,
+					  partition->number);
+	return list;
+}
+
+/* What the group has committed to Kafka; -1: nothing. false: no answer. */
+static bool ask_committed(struct source *source,
+			  const struct source_partition *partition,
+			  int64_t *ret_offset)
+{
+	rd_kafka_topic_partition_list_t *list = list_of(partition);
+	rd_kafka_resp_err_t error =
+		rd_kafka_committed(source->rk, list, ASK_TIMEOUT_MS);
+	bool answered = error == RD_KAFKA_RESP_ERR_NO_ERROR &&
+			list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+
+	*ret_offset = list->elems[0].offset >= 0 ? list->elems[0].offset : -1;
+	rd_kafka_topic_partition_list_destroy(list);
+	return answered;
+}
+
+static bool ask_ends(struct source *source, const char *topic, int32_t number,
+		     int64_t *ret_first, int64_t *ret_end)
+{
+	return rd_kafka_query_watermark_offsets(
+		       source->rk, topic, number, ret_first, ret_end,
+		       ASK_TIMEOUT_MS) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static int count_partitions(struct source *source, const char *topic)
+{
+	rd_kafka_topic_t *handle = rd_kafka_topic_new(source->rk, topic, NULL);
+	const rd_kafka_metadata_t *metadata = NULL;
+	int count = 0;
+
+	if (handle == NULL)
+		return 0;
+	if (rd_kafka_metadata(source->rk, 0, handle, &metadata,
+			      ASK_TIMEOUT_MS) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+		if (metadata->topic_cnt == 1)
+			count = metadata->topics[0].partition_cnt;
+		rd_kafka_metadata_destroy(metadata);
+	}
+	rd_kafka_topic_destroy(handle);
+	return count;
+}
+
+static void order_creation(struct source_partition *partition,
+			   int64_t *offsets, size_t count)
+{
+	struct order *order = calloc(1, sizeof(*order));
+
+	if (order == NULL)
+		abort(); /* see source_order() */
+	order->kind = ORDER_CREATE;
+	order->address = partition_address(partition);
+	order->offsets = offsets;
+	order->offset_count = count;
+	partition_enter(partition, PARTITION_CREATING);
+	mailbox_put(lane_orders(partition->lane), order);
+}
+
+static int64_t *no_offsets(size_t count)
+{
+	int64_t *offsets = malloc(count * sizeof(*offsets));
+
+	for (size_t i = 0; offsets != NULL && i < count; i++)
+		offsets[i] = -1;
+	return offsets;
+}
+
+static bool start_at(struct source_partition *partition, int64_t offset)
+{
+	size_t count = (size_t)partition->number + 1;
+	int64_t *offsets = no_offsets(count);
+
+	if (offsets == NULL)
+		return false;
+	offsets[partition->number] = offset;
+	order_creation(partition, offsets, count);
+	return true;
+}
+
+static bool start_at_first(struct source *source,
+			   struct source_partition *partition)
+{
+	int64_t first;
+	int64_t end;
+
+	return ask_ends(source, partition->topic, partition->number, &first,
+			&end) &&
+	       start_at(partition, first);
+}
+
+/* "latest" is for what exists when the group is new: all of the topic's
+ * partitions get their row at once, and one that appears later is read from its
+ * first message. */
+static bool start_all_at_end(struct source *source,
+			     struct source_partition *partition)
+{
+	int count = count_partitions(source, partition->topic);
+	int64_t *offsets;
+
+	if (count <= partition->number)
+		return false;
+	offsets = no_offsets((size_t)count);
+	for (int32_t i = 0; offsets != NULL && i < count; i++) {
+		int64_t first;
+
+		if (!ask_ends(source, partition->topic, i, &first,
+			      &offsets[i])) {
+			free(offsets);
+			return false;
+		}
+	}
+	if (offsets == NULL)
+		return false;
+	order_creation(partition, offsets, (size_t)count);
+	return true;
+}
+
+static bool start_by_policy(struct source *source,
+			    struct source_partition *partition)
+{
+	const struct route_config *route =
+		&source->options.cfg->routes[partition->route];
+
+	if (route->initial_position == INITIAL_FAIL) {
+		source_halt(source, partition,
+			    "there is no position for it, and "
+			    "initial_position is \"fail\"; insert its row into "
+			    "once.position and restart");
+		return true;
+	}
+	if (route->initial_position == INITIAL_LATEST &&
+	    !partition->topic_known)
+		return start_all_at_end(source, partition);
+	return start_at_first(source, partition);
+}
+
+static bool resolve(struct source *source, struct source_partition *partition)
+{
+	int64_t committed;
+
+	if (!ask_committed(source, partition, &committed))
+		return false;
+	if (committed >= 0)
+		return start_at(partition, committed);
+	return start_by_policy(source, partition);
+}
+
+void source_resolve_starts(struct source *source)
+{
+	for (struct source_partition *partition = source->partitions;
+	     partition != NULL; partition = partition->next) {
+		if (partition->state != PARTITION_RESOLVING ||
+		    clock_ms() < partition->retry_at_ms)
+			continue;
+		if (resolve(source, partition))
+			continue;
+		partition->retry_at_ms = clock_ms() + ASK_AGAIN_MS;
+		log_warning(PARTITION_FIELDS(partition),
+			    "Kafka doesn't say where it starts; asking again "
+			    "in %d ms",
+			    ASK_AGAIN_MS);
+	}
+}
+
+/* ---- reading ---- */
+
+static bool should_assign(struct source *source)
+{
+	bool ready = false;
+	bool opening = false;
+
+	for (const struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		ready = ready || at->state == PARTITION_READY;
+		opening = opening || partition_is_opening(at);
+	}
+	if (!ready) {
+		source->ready_since_ms = 0;
+		return false;
+	}
+	if (source->ready_since_ms == 0)
+		source->ready_since_ms = clock_ms();
+	return !opening || clock_ms() - source->ready_since_ms > GATHER_MS;
+}
+
+/* Those that run already are assigned again where they are: an eager
+ * assignment is always the whole list. */
+static rd_kafka_topic_partition_list_t *list_readable(struct source *source)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(16);
+
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		if (at->state != PARTITION_READY &&
+		    at->state != PARTITION_RUNNING)
+			continue;
+		rd_kafka_topic_partition_list_add(list, at->topic, at->number)
+			->offset = at->fetch_next;
+		at->stored_next = -1; /* assigning forgets what was stored */
+		if (at->state == PARTITION_READY)
+			partition_enter(at, PARTITION_RUNNING);
+	}
+	return list;
+}
+
+void source_assign_ready(struct source *source)
+{
+	rd_kafka_topic_partition_list_t *list;
+	rd_kafka_resp_err_t error;
+
+	if (!should_assign(source))
+		return;
+	source->ready_since_ms = 0;
+	list = list_readable(source);
+	error = rd_kafka_assign(source->rk, list);
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+		log_error(NULL, "could not assign partitions: %s",
+			  rd_kafka_err2str(error));
+	else
+		log_debug(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt)),
+			  "reading");
+	rd_kafka_topic_partition_list_destroy(list);
+}

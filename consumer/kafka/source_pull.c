@@ -1,0 +1,248 @@
+/*
+ * From a partition's queue into parcels. Back-pressure is not pulling: a
+ * partition whose lane still has a parcel is left alone, but for one message
+ * that is looked at because errors come the same way.
+ */
+#include "source_impl.h"
+
+#include "bytes.h"
+#include "clock.h"
+#include "fault.h"
+#include "lane.h"
+#include "log.h"
+#include "numbers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- errors of a partition ---- */
+
+static void halt_out_of_range(struct source *source,
+			      struct source_partition *partition)
+{
+	int64_t first = -1;
+	int64_t end = -1;
+	char why[ONCE_REASON_SIZE];
+
+	(void)rd_kafka_query_watermark_offsets(source->rk, partition->topic,
+					       partition->number, &first, &end,
+					       1000);
+	snprintf(why, sizeof(why),
+		 "offset %lld isn't there, Kafka has %lld to %lld; decide what "
+		 "is lost, set next_offset of its row in once.position, and "
+		 "restart",
+		 (long long)partition->fetch_next, (long long)first,
+		 (long long)end);
+	source_halt(source, partition, why);
+}
+
+static void halt_unreadable(struct source *source,
+			    struct source_partition *partition,
+			    const rd_kafka_message_t *rkm)
+{
+	char why[ONCE_REASON_SIZE];
+
+	snprintf(why, sizeof(why),
+		 "the batch at offset %lld can't be read: %s; repair it, or "
+		 "set next_offset of its row in once.position behind it, and "
+		 "restart",
+		 (long long)partition->fetch_next, rd_kafka_message_errstr(rkm));
+	source_halt(source, partition, why);
+}
+
+/* Takes the message. */
+static void meet_error(struct source *source,
+		       struct source_partition *partition,
+		       rd_kafka_message_t *rkm)
+{
+	if (partition->state != PARTITION_RUNNING)
+		;
+	else if (rkm->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+		halt_out_of_range(source, partition);
+	else if (rkm->err == RD_KAFKA_RESP_ERR__BAD_MSG ||
+		 rkm->err == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||
+		 rkm->err == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||
+		 rkm->err == RD_KAFKA_RESP_ERR__INCONSISTENT ||
+		 rkm->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+		halt_unreadable(source, partition, rkm);
+	else
+		log_warning(PARTITION_FIELDS(partition), "%s",
+			    rd_kafka_message_errstr(rkm));
+	rd_kafka_message_destroy(rkm);
+}
+
+/* ---- messages ---- */
+
+/* The next good message; NULL: none now. */
+static rd_kafka_message_t *pull_one(struct source *source,
+				    struct source_partition *partition)
+{
+	rd_kafka_message_t *rkm = partition->ahead;
+
+	if (rkm != NULL) {
+		partition->ahead = NULL;
+		return rkm;
+	}
+	if (rd_kafka_consume_batch_queue(partition->queue, 0, &rkm, 1) != 1)
+		return NULL;
+	if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		meet_error(source, partition, rkm);
+		return NULL;
+	}
+	if (rkm->offset < partition->fetch_next) {
+		rd_kafka_message_destroy(rkm); /* from before we were moved */
+		return NULL;
+	}
+	partition->fetch_next = rkm->offset + 1;
+	return rkm;
+}
+
+static size_t count_headers(rd_kafka_message_t *rkm)
+{
+	rd_kafka_headers_t *headers;
+
+	if (rd_kafka_message_headers(rkm, &headers) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		return 0;
+	return rd_kafka_header_cnt(headers);
+}
+
+static void fill_headers(rd_kafka_message_t *rkm, struct once_header *at)
+{
+	rd_kafka_headers_t *headers;
+
+	if (rd_kafka_message_headers(rkm, &headers) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		return;
+	for (size_t i = 0;
+	     rd_kafka_header_get_all(headers, i, &at[i].name,
+				     &at[i].value.data, &at[i].value.size) ==
+	     RD_KAFKA_RESP_ERR_NO_ERROR;
+	     i++)
+		;
+}
+
+static void fill_record(struct once_record *record,
+			const struct source_partition *partition,
+			rd_kafka_message_t *rkm, struct once_header *headers,
+			size_t header_count)
+{
+	rd_kafka_timestamp_type_t type;
+
+	record->topic = partition->topic;
+	record->partition = partition->number;
+	record->offset = rkm->offset;
+	record->time_ms = rd_kafka_message_timestamp(rkm, &type);
+	record->key = bytes_of(rkm->key, rkm->key_len);
+	record->value = bytes_of(rkm->payload, rkm->len);
+	record->headers = headers;
+	record->header_count = header_count;
+	fill_headers(rkm, headers);
+}
+
+/* One block: the deliveries, and behind them all their headers. */
+static struct parcel *make_parcel(const struct source_partition *partition,
+				  rd_kafka_message_t *const *pulled,
+				  size_t count)
+{
+	struct parcel *parcel;
+	struct once_header *headers;
+	size_t header_count = 0;
+	size_t size = sizeof(*parcel) + count * sizeof(struct delivery);
+
+	for (size_t i = 0; i < count; i++)
+		header_count += count_headers(pulled[i]);
+	parcel = malloc(size + header_count * sizeof(*headers));
+	if (parcel == NULL)
+		return NULL;
+	parcel->count = count;
+	parcel->bytes = 0;
+	headers = (struct once_header *)(void *)&parcel->deliveries[count];
+	for (size_t i = 0; i < count; i++) {
+		struct delivery *delivery = &parcel->deliveries[i];
+		size_t own = count_headers(pulled[i]);
+
+		delivery->owner = pulled[i];
+		fill_record(&delivery->record, partition, pulled[i], headers,
+			    own);
+		headers += own;
+		parcel->bytes += pulled[i]->len + pulled[i]->key_len;
+	}
+	return parcel;
+}
+
+static size_t pull_messages(struct source *source,
+			    struct source_partition *partition)
+{
+	const struct batch_config *limits = &source->options.cfg->batch;
+	size_t count = 0;
+	size_t bytes = 0;
+
+	while (count < limits->max_messages && bytes < limits->max_bytes) {
+		rd_kafka_message_t *rkm = pull_one(source, partition);
+
+		if (rkm == NULL)
+			break;
+		source->pulled[count++] = rkm;
+		bytes += rkm->len + rkm->key_len;
+	}
+	return count;
+}
+
+static void send_parcel(struct source *source,
+			struct source_partition *partition)
+{
+	size_t count = pull_messages(source, partition);
+	struct parcel *parcel;
+
+	if (count == 0)
+		return;
+	parcel = make_parcel(partition, source->pulled, count);
+	if (parcel == NULL)
+		abort(); /* these messages would be skipped */
+	fault_point("after_pull");
+	partition->busy = true;
+	partition->busy_since_ms = clock_ms();
+	source->parcels_out++;
+	numbers_consumed(source->options.numbers, partition->route,
+			 partition->topic, count);
+	source_order(partition, ORDER_HANDLE, parcel);
+}
+
+/* Errors come on the partition's own queue, behind its messages. */
+static void look_ahead(struct source *source,
+		       struct source_partition *partition)
+{
+	if (partition->ahead == NULL)
+		partition->ahead = pull_one(source, partition);
+}
+
+void source_pull(struct source *source)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		if (at->state != PARTITION_RUNNING)
+			continue;
+		if (at->busy)
+			look_ahead(source, at);
+		else
+			send_parcel(source, at);
+	}
+}
+
+void source_free_parcel(struct source *source, struct parcel *parcel)
+{
+	if (parcel == NULL)
+		return;
+	for (size_t i = 0; i < parcel->count; i++)
+		rd_kafka_message_destroy(parcel->deliveries[i].owner);
+	free(parcel);
+	source->parcels_out--;
+}
+
+void source_forget_ahead(struct source_partition *partition)
+{
+	if (partition->ahead != NULL)
+		rd_kafka_message_destroy(partition->ahead);
+	partition->ahead = NULL;
+}

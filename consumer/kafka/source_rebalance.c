@@ -1,0 +1,193 @@
+/*
+ * Partitions that come and go. What comes is assigned to nobody until the
+ * database has said where it stands; what goes is first let go by its lane, so
+ * that no transaction of ours runs on where another member reads.
+ */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "lane.h"
+#include "log.h"
+#include "numbers.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DROP_LIMIT_MS = 10000 };
+
+struct source_partition *source_find(struct source *source, const char *topic,
+				     int32_t number)
+{
+	struct source_partition *partition = source->partitions;
+
+	while (partition != NULL && (partition->number != number ||
+				     strcmp(partition->topic, topic) != 0))
+		partition = partition->next;
+	return partition;
+}
+
+/* ---- coming ---- */
+
+static unsigned least_loaded_lane(struct source *source)
+{
+	unsigned best = 0;
+	size_t best_load = SIZE_MAX;
+
+	for (unsigned lane = 0; lane < source->options.cfg->lanes; lane++) {
+		size_t load = 0;
+
+		for (const struct source_partition *at = source->partitions;
+		     at != NULL; at = at->next)
+			load += partition_is_held(at) && at->lane_index == lane;
+		if (load < best_load) {
+			best = lane;
+			best_load = load;
+		}
+	}
+	return best;
+}
+
+static struct source_partition *get_partition(struct source *source,
+					      const char *topic, int32_t number)
+{
+	struct source_partition *partition = source_find(source, topic, number);
+	int route = config_route_of(source->options.cfg, topic);
+
+	if (partition != NULL || route < 0)
+		return partition;
+	partition = partition_create(topic, number, (size_t)route);
+	if (partition == NULL)
+		abort(); /* it would never be read */
+	partition->next = source->partitions;
+	source->partitions = partition;
+	return partition;
+}
+
+static void take_partition(struct source *source, const char *topic,
+			   int32_t number)
+{
+	struct source_partition *partition =
+		get_partition(source, topic, number);
+
+	if (partition == NULL)
+		return;
+	partition->epoch++;
+	partition->busy = false;
+	partition->committed_next = -1;
+	partition->lane_index = least_loaded_lane(source);
+	partition->lane = source->lanes[partition->lane_index];
+	partition->queue =
+		rd_kafka_queue_get_partition(source->rk, topic, number);
+	rd_kafka_queue_forward(partition->queue, NULL);
+	rd_kafka_queue_io_event_enable(partition->queue, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
+	source_open(source, partition);
+}
+
+static void take_partitions(struct source *source,
+			    const rd_kafka_topic_partition_list_t *list)
+{
+	rd_kafka_topic_partition_list_t *nothing =
+		rd_kafka_topic_partition_list_new(0);
+
+	log_info(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt)), "assigned");
+	for (int i = 0; i < list->cnt; i++)
+		take_partition(source, list->elems[i].topic,
+			       list->elems[i].partition);
+	rd_kafka_assign(source->rk, nothing);
+	rd_kafka_topic_partition_list_destroy(nothing);
+	atomic_store(&source->joined, true);
+	source_set_trouble(source, "");
+}
+
+/* ---- going ---- */
+
+static bool is_dropping(const struct source *source)
+{
+	for (const struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (at->state == PARTITION_DROPPING)
+			return true;
+	return false;
+}
+
+static void order_drops(struct source *source)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		if (!partition_is_held(at))
+			continue;
+		source_forget_ahead(at);
+		partition_enter(at, PARTITION_DROPPING);
+		source_order(at, ORDER_DROP, NULL);
+	}
+}
+
+static void wait_for_drops(struct source *source)
+{
+	int64_t end_ms = clock_ms() + DROP_LIMIT_MS;
+	struct pollfd fd = { source->wake_fd, POLLIN, 0 };
+	uint64_t count;
+
+	source_take_reports(source);
+	while (is_dropping(source) && clock_ms() < end_ms) {
+		atomic_store(&source->moved_at_ms, clock_ms());
+		if (poll(&fd, 1, 100) > 0 &&
+		    read(source->wake_fd, &count, sizeof(count)) < 0)
+			continue;
+		source_take_reports(source);
+	}
+	if (is_dropping(source))
+		log_warning(NULL,
+			    "a handler didn't end within %d ms of a rebalance; "
+			    "its transaction is fenced by the position",
+			    DROP_LIMIT_MS);
+}
+
+static void close_partitions(struct source *source)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		if (at->queue == NULL)
+			continue;
+		rd_kafka_queue_destroy(at->queue);
+		at->queue = NULL;
+		at->epoch++; /* what comes later changes nothing */
+		if (at->state == PARTITION_DROPPING)
+			partition_enter(at, PARTITION_IDLE);
+		numbers_partition_remove(source->options.numbers, at->topic,
+					 at->number);
+	}
+}
+
+static void give_partitions(struct source *source)
+{
+	bool lost = rd_kafka_assignment_lost(source->rk) != 0;
+
+	log_info(LOG_FIELDS(LOG_TEXT("lost", lost ? "yes" : "no")), "revoked");
+	order_drops(source);
+	if (!lost) {
+		wait_for_drops(source);
+		source_commit_now(source);
+	}
+	rd_kafka_assign(source->rk, NULL);
+	close_partitions(source);
+}
+
+void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+		      rd_kafka_topic_partition_list_t *list, void *opaque)
+{
+	struct source *source = opaque;
+
+	if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+		take_partitions(source, list);
+	} else if (error == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
+		give_partitions(source);
+	} else {
+		log_error(NULL, "a rebalance failed: %s",
+			  rd_kafka_err2str(error));
+		rd_kafka_assign(rk, NULL);
+	}
+}

@@ -1,0 +1,82 @@
+/* What lanes say. A report from an older assignment only brings its parcel
+ * home. */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <stdlib.h>
+
+static void take_opened(struct source_partition *partition,
+			const struct once_position *position)
+{
+	partition->topic_known = position->topic_known != 0;
+	if (position->next_offset < 0) {
+		partition->retry_at_ms = 0;
+		partition_enter(partition, PARTITION_RESOLVING);
+		return;
+	}
+	partition->fetch_next = position->next_offset;
+	partition->handled_next = position->next_offset;
+	partition_enter(partition, PARTITION_READY);
+}
+
+static void take_lost(struct source *source, struct source_partition *partition)
+{
+	partition->busy = false;
+	if (partition->state == PARTITION_RUNNING)
+		source_open(source, partition);
+}
+
+static void take_handled(struct source_partition *partition,
+			 const struct report *report)
+{
+	partition->handled_next = report->next_offset;
+	if (report->parcel != NULL)
+		partition->busy = false;
+	else
+		partition->busy_since_ms = clock_ms();
+}
+
+static void take_report(struct source *source, const struct report *report)
+{
+	struct source_partition *partition = report->address.partition;
+
+	if (report->address.epoch != partition->epoch)
+		return;
+	switch (report->kind) {
+	case REPORT_OPENED:
+		if (partition_is_opening(partition))
+			take_opened(partition, &report->position);
+		break;
+	case REPORT_HANDLED:
+		take_handled(partition, report);
+		break;
+	case REPORT_LOST:
+		take_lost(source, partition);
+		break;
+	case REPORT_HALTED:
+		if (partition_is_held(partition))
+			source_halt(source, partition, report->reason);
+		break;
+	case REPORT_DROPPED:
+		partition->busy = false;
+		if (partition->state == PARTITION_DROPPING)
+			partition_enter(partition, PARTITION_IDLE);
+		break;
+	}
+}
+
+void source_take_reports(struct source *source)
+{
+	struct mail *mail = mailbox_take(&source->reports, 0);
+
+	while (mail != NULL) {
+		struct report *report = (struct report *)mail;
+
+		mail = mail->next;
+		take_report(source, report);
+		source_free_parcel(source, report->parcel);
+		free(report);
+	}
+}

@@ -1,0 +1,167 @@
+/* What other threads may know: a copy, made a few times a second. */
+#include "source_impl.h"
+
+#include "bytes.h"
+#include "clock.h"
+#include "log.h"
+#include "numbers.h"
+#include "scope.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PUBLISH_EVERY_MS = 250, STUCK_AFTER_MS = 30000 };
+
+/* By the end that the last fetch told; no request is made. */
+static int64_t lag_of(struct source *source,
+		      const struct source_partition *partition)
+{
+	int64_t first;
+	int64_t end;
+
+	if (partition->state != PARTITION_RUNNING ||
+	    rd_kafka_get_watermark_offsets(source->rk, partition->topic,
+					   partition->number, &first, &end) !=
+		    RD_KAFKA_RESP_ERR_NO_ERROR ||
+	    end < 0)
+		return -1;
+	return end > partition->handled_next ? end - partition->handled_next :
+					       0;
+}
+
+static void fill_view(struct source *source,
+		      const struct source_partition *partition,
+		      struct partition_view *view)
+{
+	view->topic = partition->topic;
+	view->number = partition->number;
+	view->state = partition->state;
+	view->handled_next = partition->handled_next;
+	view->committed_next = partition->committed_next;
+	view->lag = lag_of(source, partition);
+	view->busy_ms = partition->busy ? clock_ms() - partition->busy_since_ms :
+					  0;
+	snprintf(view->why, sizeof(view->why), "%s",
+		 partition->state == PARTITION_HALTED ? partition->why : "");
+	numbers_partition_set(source->options.numbers, view->topic,
+			      view->number, view->lag,
+			      (double)view->busy_ms / 1e3,
+			      view->state == PARTITION_HALTED);
+}
+
+static void publish(struct source *source)
+{
+	struct partition_view *views;
+	size_t count = 0;
+
+	for (const struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		count += partition_is_held(at);
+	views = calloc(count + 1, sizeof(*views));
+	if (views == NULL)
+		return;
+	count = 0;
+	for (const struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (partition_is_held(at))
+			fill_view(source, at, &views[count++]);
+
+	pthread_mutex_lock(&source->mutex);
+	free(source->views);
+	source->views = views;
+	source->view_count = count;
+	pthread_mutex_unlock(&source->mutex);
+}
+
+void source_publish_on_timer(struct source *source)
+{
+	int64_t now_ms = clock_ms();
+
+	atomic_store(&source->moved_at_ms, now_ms);
+	if (now_ms - source->published_at_ms < PUBLISH_EVERY_MS)
+		return;
+	source->published_at_ms = now_ms;
+	publish(source);
+}
+
+void source_set_trouble(struct source *source, const char *text)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&source->mutex);
+
+	(void)held;
+	snprintf(source->trouble, sizeof(source->trouble), "%s", text);
+}
+
+/* ---- Threads: admin ---- */
+
+bool source_is_alive(struct source *source, struct text *why)
+{
+	int64_t still_ms = clock_ms() - atomic_load(&source->moved_at_ms);
+
+	if (still_ms < STUCK_AFTER_MS)
+		return true;
+	text_addf(why, "the source thread hasn't moved for %lld s\n",
+		  (long long)(still_ms / 1000));
+	return false;
+}
+
+static bool is_view_ready(const struct partition_view *view, struct text *why)
+{
+	if (view->state == PARTITION_RUNNING)
+		return true;
+	text_addf(why, "%s[%d] is %s%s%s\n", view->topic, (int)view->number,
+		  partition_state_word(view->state),
+		  view->why[0] == '\0' ? "" : ": ", view->why);
+	return false;
+}
+
+bool source_is_ready(struct source *source, struct text *why)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&source->mutex);
+	bool ready = true;
+
+	(void)held;
+	if (!atomic_load(&source->joined)) {
+		text_adds(why, "the group hasn't assigned partitions yet\n");
+		ready = false;
+	}
+	if (source->trouble[0] != '\0') {
+		text_addf(why, "%s\n", source->trouble);
+		ready = false;
+	}
+	for (size_t i = 0; i < source->view_count; i++)
+		ready = is_view_ready(&source->views[i], why) && ready;
+	return ready;
+}
+
+static void describe_view(const struct partition_view *view, struct text *json)
+{
+	text_adds(json, "{\"topic\":");
+	text_add_json(json, bytes_text(view->topic));
+	text_addf(json,
+		  ",\"partition\":%d,\"state\":\"%s\",\"next_offset\":%lld,"
+		  "\"committed\":%lld,\"lag\":%lld,\"in_flight_ms\":%lld",
+		  (int)view->number, partition_state_word(view->state),
+		  (long long)view->handled_next,
+		  (long long)view->committed_next, (long long)view->lag,
+		  (long long)view->busy_ms);
+	if (view->why[0] != '\0') {
+		text_adds(json, ",\"why\":");
+		text_add_json(json, bytes_text(view->why));
+	}
+	text_adds(json, "}");
+}
+
+void source_describe(struct source *source, struct text *json)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&source->mutex);
+
+	(void)held;
+	text_adds(json, "[");
+	for (size_t i = 0; i < source->view_count; i++) {
+		text_adds(json, i == 0 ? "" : ",");
+		describe_view(&source->views[i], json);
+	}
+	text_adds(json, "]");
+}

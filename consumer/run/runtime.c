@@ -1,0 +1,301 @@
+/*
+ * The order in which things are built is the order in which they need each
+ * other; they are torn down in the reverse one. Whatever hangs on the way down
+ * is left behind by ending the process: what isn't committed isn't done, and is
+ * read again.
+ */
+#include "runtime.h"
+
+#include "admin.h"
+#include "bytes.h"
+#include "clock.h"
+#include "exit_codes.h"
+#include "lane.h"
+#include "log.h"
+#include "numbers.h"
+#include "routes.h"
+#include "source.h"
+#include "text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_EVERY_MS = 100, STUCK_GRACE_MS = 60000 };
+
+struct runtime {
+	const struct config *cfg;
+	struct routes routes;
+	struct numbers *numbers;
+	struct source *source;
+	struct lane **lanes;
+	unsigned lane_count; /* started */
+	struct admin *admin;
+};
+
+/* ---- what the admin pages say ---- */
+
+static int64_t longest_call_ms(const struct config *cfg)
+{
+	int64_t longest = 0;
+
+	for (size_t i = 0; i < cfg->route_count; i++)
+		if (cfg->routes[i].timeout_ms > longest)
+			longest = cfg->routes[i].timeout_ms;
+	return longest;
+}
+
+static bool health(void *arg, struct text *why)
+{
+	struct runtime *runtime = arg;
+	int64_t limit_ms = longest_call_ms(runtime->cfg) + STUCK_GRACE_MS;
+	bool healthy = source_is_alive(runtime->source, why);
+
+	for (unsigned i = 0; i < runtime->lane_count; i++) {
+		struct lane_view view;
+
+		lane_get_view(runtime->lanes[i], &view);
+		if (view.busy_ms < limit_ms)
+			continue;
+		text_addf(why, "lane %u has been in one batch for %lld s\n", i,
+			  (long long)(view.busy_ms / 1000));
+		healthy = false;
+	}
+	return healthy;
+}
+
+static bool ready(void *arg, struct text *why)
+{
+	struct runtime *runtime = arg;
+	bool all = source_is_ready(runtime->source, why);
+
+	for (unsigned i = 0; i < runtime->lane_count; i++) {
+		struct lane_view view;
+
+		lane_get_view(runtime->lanes[i], &view);
+		if (view.database_reached)
+			continue;
+		text_addf(why, "lane %u doesn't reach the database: %s\n", i,
+			  view.trouble[0] == '\0' ? "not connected yet" :
+						    view.trouble);
+		all = false;
+	}
+	return all;
+}
+
+static void render_metrics(void *arg, bool open_metrics, struct text *page)
+{
+	struct runtime *runtime = arg;
+
+	numbers_render(runtime->numbers, open_metrics, page);
+}
+
+static void describe(void *arg, struct text *json)
+{
+	struct runtime *runtime = arg;
+	scoped_text struct text why = { 0 };
+	bool is_ready = ready(runtime, &why);
+
+	text_adds(json, "{\"version\":\"");
+	text_adds(json, once_version());
+	text_adds(json, "\",\"group\":");
+	text_add_json(json, bytes_text(runtime->cfg->kafka.group));
+	text_addf(json, ",\"ready\":%s,\"not_ready_because\":",
+		  is_ready ? "true" : "false");
+	text_add_json(json, bytes_text(why.size == 0 ? "" : why.data));
+	text_adds(json, ",\"partitions\":");
+	source_describe(runtime->source, json);
+	text_adds(json, "}\n");
+}
+
+/* ---- up ---- */
+
+static struct numbers *create_numbers(const struct config *cfg)
+{
+	const char **names = calloc(cfg->route_count, sizeof(*names));
+	struct numbers *numbers = NULL;
+
+	for (size_t i = 0; names != NULL && i < cfg->route_count; i++)
+		names[i] = cfg->routes[i].name;
+	if (names != NULL)
+		numbers = numbers_create(names, cfg->route_count, cfg->lanes,
+					 source_library_version());
+	free(names);
+	return numbers;
+}
+
+static enum once_status start_lanes(struct runtime *runtime,
+				    struct once_error *err)
+{
+	struct lane_options options = {
+		.cfg = runtime->cfg,
+		.routes = (const struct once_route *const *)
+				  runtime->routes.routes,
+		.numbers = runtime->numbers,
+		.reports = source_reports(runtime->source),
+	};
+
+	runtime->lanes = calloc(runtime->cfg->lanes, sizeof(struct lane *));
+	while (runtime->lane_count < runtime->cfg->lanes) {
+		unsigned i = runtime->lane_count;
+		enum once_status status;
+
+		options.index = i;
+		status = lane_start(&options, &runtime->lanes[i], err);
+		if (status != ONCE_OK)
+			return status;
+		runtime->lane_count++;
+	}
+	return ONCE_OK;
+}
+
+/* The database may come later; a schema that isn't ours may not. */
+static enum once_status check_schema(const struct config *cfg,
+				     struct once_error *err)
+{
+	enum once_status status =
+		once_schema_check(cfg->database.conninfo, err);
+
+	if (status != ONCE_TRANSIENT)
+		return status;
+	log_warning(NULL, "%s; waiting for it", err->text);
+	return ONCE_OK;
+}
+
+static enum once_status start_admin(struct runtime *runtime,
+				    struct once_error *err)
+{
+	struct admin_views views = {
+		.arg = runtime,
+		.health = health,
+		.ready = ready,
+		.metrics = render_metrics,
+		.status = describe,
+	};
+
+	return admin_start(runtime->cfg->admin_listen, &views, &runtime->admin,
+			   err);
+}
+
+static enum once_status start(struct runtime *runtime, struct once_error *err)
+{
+	const struct config *cfg = runtime->cfg;
+	struct source_options options = { .cfg = cfg };
+	enum once_status status = routes_init(&runtime->routes, cfg, err);
+
+	if (status == ONCE_OK)
+		status = check_schema(cfg, err);
+	runtime->numbers = create_numbers(cfg);
+	options.numbers = runtime->numbers;
+	if (status == ONCE_OK)
+		status = source_create(&options, &runtime->source, err);
+	if (status == ONCE_OK)
+		status = start_lanes(runtime, err);
+	if (status == ONCE_OK)
+		status = start_admin(runtime, err);
+	if (status == ONCE_OK)
+		status = source_start(runtime->source, runtime->lanes, err);
+	return status;
+}
+
+/* ---- down ---- */
+
+static void tear_down(struct runtime *runtime)
+{
+	admin_stop(runtime->admin);
+	for (unsigned i = 0; i < runtime->lane_count; i++)
+		lane_stop(runtime->lanes[i]);
+	free(runtime->lanes);
+	source_destroy(runtime->source);
+	numbers_destroy(runtime->numbers);
+	routes_fini(&runtime->routes);
+}
+
+static int code_of_ending(enum source_ending ending)
+{
+	switch (ending) {
+	case SOURCE_RUNNING:
+		return EXIT_CODE_SLOW_STOP;
+	case SOURCE_STOPPED:
+		return EXIT_CODE_OK;
+	case SOURCE_FENCED:
+		return EXIT_CODE_FENCED;
+	case SOURCE_FAILED:
+		break;
+	}
+	return EXIT_CODE_BUG;
+}
+
+/* A signal that was blocked and is waiting; 0: none within the time. */
+static int take_signal(int64_t wait_ms)
+{
+	struct timespec wait = { wait_ms / 1000, wait_ms % 1000 * 1000000 };
+	sigset_t set;
+	int taken;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	taken = sigtimedwait(&set, NULL, &wait);
+	return taken < 0 ? 0 : taken;
+}
+
+static void run_until_told(struct runtime *runtime)
+{
+	while (source_ending(runtime->source) == SOURCE_RUNNING) {
+		int taken = take_signal(LOOK_EVERY_MS);
+
+		if (taken == SIGHUP)
+			log_warning(NULL, "reading the configuration again is "
+					  "not available yet; restart instead");
+		else if (taken != 0)
+			return;
+	}
+}
+
+static enum source_ending drain(struct runtime *runtime)
+{
+	int64_t end_ms = clock_ms() + runtime->cfg->shutdown_timeout_ms;
+
+	log_info(NULL, "stopping");
+	source_stop(runtime->source);
+	while (source_ending(runtime->source) == SOURCE_RUNNING) {
+		int taken = take_signal(LOOK_EVERY_MS);
+
+		if ((taken == SIGTERM || taken == SIGINT) ||
+		    clock_ms() > end_ms)
+			break;
+	}
+	return source_ending(runtime->source);
+}
+
+int runtime_run(const struct config *cfg)
+{
+	struct runtime runtime = { .cfg = cfg };
+	struct once_error err = { 0 };
+	enum once_status status = start(&runtime, &err);
+	enum source_ending ending;
+
+	if (status != ONCE_OK) {
+		log_error(NULL, "%s", err.text);
+		tear_down(&runtime);
+		return exit_code_of(status);
+	}
+	log_info(LOG_FIELDS(LOG_TEXT("group", cfg->kafka.group),
+			    LOG_NUMBER("lanes", cfg->lanes),
+			    LOG_TEXT("librdkafka", source_library_version())),
+		 "onced %s runs", once_version());
+	run_until_told(&runtime);
+	ending = drain(&runtime);
+	if (ending != SOURCE_STOPPED) {
+		log_error(NULL, "ending at once; what isn't committed will be "
+				"read again");
+		_exit(code_of_ending(ending));
+	}
+	tear_down(&runtime);
+	log_info(NULL, "stopped");
+	return EXIT_CODE_OK;
+}

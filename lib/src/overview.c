@@ -1,0 +1,126 @@
+/* What the database says of a group, for people and dashboards. Cheap: nothing
+ * here reads the whole log. */
+#include "bytes.h"
+#include "error.h"
+#include "pg.h"
+#include "schema.h"
+#include "session.h"
+
+static const char count_sql[] =
+	"SELECT count(*) FILTER (WHERE state = 'waiting'), "
+	"count(*) FILTER (WHERE state = 'dead') "
+	"FROM once.parked WHERE consumer_id = $1::bigint";
+
+static const char *const position_names[] = { "topic", "partition",
+					      "next_offset", "age_seconds" };
+static const char positions_sql[] =
+	"SELECT topic, partition, next_offset, "
+	"extract(epoch FROM now() - updated_at)::bigint "
+	"FROM once.position WHERE group_name = $1::text "
+	"ORDER BY topic, partition";
+
+static const char *const parked_names[] = { "scope", "state", "cause", "count" };
+static const char parked_sql[] =
+	"SELECT c.scope, p.state, p.cause, count(*) FROM once.parked AS p "
+	"JOIN once.consumer AS c ON c.id = p.consumer_id "
+	"WHERE starts_with(c.scope, $1::text || '/') "
+	"GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+
+/* Of all groups: the planner's estimate. */
+static const char *const log_names[] = { "rows_about", "bytes" };
+static const char log_sql[] =
+	"SELECT greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) "
+	"FROM pg_class WHERE oid = 'once.consume_log'::regclass "
+	"AND $1::text IS NOT NULL";
+
+enum { MOST_COLUMNS = 4 };
+
+static const struct section {
+	const char *name;
+	const char *sql;
+	const char *const *columns;
+	size_t column_count;
+} sections[] = {
+	{ "position", positions_sql, position_names, 4 },
+	{ "parked", parked_sql, parked_names, 4 },
+	{ "log", log_sql, log_names, 2 },
+};
+
+static void tell(const struct section *section, const struct once_rows *rows,
+		 once_overview_f *told, void *arg)
+{
+	for (size_t row = 0; row < once_rows_count(rows); row++) {
+		const char *values[MOST_COLUMNS];
+
+		for (size_t i = 0; i < section->column_count; i++)
+			values[i] = once_rows_get(rows, row, i).data;
+		told(arg, section->name, section->columns, values,
+		     section->column_count);
+	}
+}
+
+static enum once_status read_sections(struct once__pg *pg, const char *group,
+				      once_overview_f *told, void *arg,
+				      struct once_error *err)
+{
+	once__pg_begin(pg);
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		const struct once_rows *rows = once__pg_exec(
+			pg, ONCE__PG_OURS, sections[i].sql,
+			ONCE_PARAMS(ONCE_TEXT(bytes_text(group))));
+
+		if (rows == NULL)
+			return once__pg_error(pg, err);
+		tell(&sections[i], rows, told, arg);
+	}
+	once__pg_rollback(pg);
+	return ONCE_OK;
+}
+
+enum once_status once_overview(const char *conninfo, const char *group,
+			       once_overview_f *told, void *arg,
+			       struct once_error *err)
+{
+	struct once__pg_options options = { conninfo, "onced status", 0, 0 };
+	struct once__pg *pg = NULL;
+	enum once_status status = once__pg_open(&options, &pg, err);
+
+	if (status == ONCE_OK)
+		status = once__schema_check(pg, err);
+	if (status == ONCE_OK)
+		status = read_sections(pg, group, told, arg, err);
+	once__pg_close(pg);
+	return status;
+}
+
+static bool count_parked(struct once__pg *pg, int64_t consumer_id,
+			 struct once_parked_count *ret_count)
+{
+	const struct once_rows *rows;
+	char consumer[24];
+
+	rows = once__pg_exec(pg, ONCE__PG_OURS, count_sql,
+			     ONCE_PARAMS(once__pg_int8(consumer, consumer_id)));
+	if (rows == NULL)
+		return false;
+	ret_count->waiting = once__rows_int64(rows, 0, 0);
+	ret_count->dead = once__rows_int64(rows, 0, 1);
+	return true;
+}
+
+enum once_status once_session_count_parked(struct once_session *session,
+					   struct once_parked_count *ret_counts,
+					   struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	for (size_t i = 0; i < session->route_count && status == ONCE_OK; i++)
+		if (!count_parked(session->pg, session->consumer_ids[i],
+				  &ret_counts[i]))
+			status = once__pg_error(session->pg, err);
+	once__pg_rollback(session->pg);
+	return status;
+}
