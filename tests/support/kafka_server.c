@@ -21,6 +21,7 @@
 #define START_MS 90000
 #define STOP_MS 30000
 #define METADATA_MS 1000
+#define LOG_LEVEL "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
 /* The second part is for speed: what is waited for in tests (a dead member, a
  * dead broker, an empty group's first join) is waited for briefly. */
@@ -70,21 +71,20 @@ static enum once_status start_java(struct kafka_server *server,
 				   struct once_error *err)
 {
 	char class_path[PATH_MAX];
-	const char *argv[16] = {
-		"java",
-		"-Xmx512m",
-		"-XX:+UseSerialGC",
-		"-XX:TieredStopAtLevel=1",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp",
-		class_path
-	};
+	const char *argv[16] = { "java",
+				 "-Xmx512m",
+				 "-XX:+UseSerialGC",
+				 "-XX:TieredStopAtLevel=1",
+				 "-XX:-UsePerfData",
+				 LOG_LEVEL,
+				 "-cp",
+				 class_path };
 	struct process_options options = { .argv = argv,
 					   .output = server->log,
 					   .append = true,
 					   .directory = server->dir.path };
 
-	for (size_t i = 7; *arguments != NULL && i < 15; i++)
+	for (size_t i = 8; *arguments != NULL && i < 15; i++)
 		argv[i] = *arguments++;
 	if (temp_dir_path(class_path, jars(), "*", err) != ONCE_OK)
 		return err->status;
