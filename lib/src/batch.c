@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "error.h"
 
+#include <stdio.h>
 #include <time.h>
 
 enum { MOST_REPEATS = 50, REPEAT_FIRST_MS = 1, REPEAT_MAX_MS = 50 };
@@ -73,8 +74,8 @@ static void decide_bad_key(struct once__work *work,
 	struct once_item *item = work->item;
 
 	item->cause = ONCE_CAUSE_BAD_KEY;
-	item->reason[0] = '\0';
-	strncat(item->reason, err->text, sizeof(item->reason) - 1);
+	snprintf(item->reason, sizeof(item->reason), "%.*s",
+		 ONCE_REASON_SIZE - 1, err->text);
 	work->decided = work->route->on_bad_key == ONCE_BAD_KEY_HALT ?
 				ONCE_HALTED_ENDING :
 				ONCE_DEAD_ENDING;

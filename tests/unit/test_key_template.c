@@ -344,9 +344,11 @@ static void fill_words(struct words *words, const char *const *letters,
 
 		for (size_t i = from; i < to; i++) {
 			for (size_t j = 0; letters[j] != NULL; j++) {
-				ck_assert_uint_lt(words->count, WORDS_MAX);
-				snprintf(words->texts[words->count++], 8,
-					 "%s%s", words->texts[i], letters[j]);
+				char *word = words->texts[words->count];
+
+				ck_assert_uint_lt(words->count++, WORDS_MAX);
+				memcpy(word, words->texts[i], 8);
+				strncat(word, letters[j], 7 - strlen(word));
 			}
 		}
 		from = to;
