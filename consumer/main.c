@@ -10,16 +10,18 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-	&command_run,  &command_check,	&command_migrate, &command_dev,
+	&command_run,  &command_check,  &command_migrate, &command_dev,
 	&command_demo, &command_status, &command_version,
 };
 
 /* In the plan, and refused by name until they are there. */
-static const char *const planned[] = { "top",  "keys",	 "parked",
-				       "seek", "gc",	 "verify" };
+static const char *const planned[] = { "top",  "keys", "parked",
+				       "seek", "gc",   "verify" };
 
-enum { COUNT_COMMANDS = sizeof(commands) / sizeof(commands[0]),
-       COUNT_PLANNED = sizeof(planned) / sizeof(planned[0]) };
+enum {
+	COUNT_COMMANDS = sizeof(commands) / sizeof(commands[0]),
+	COUNT_PLANNED = sizeof(planned) / sizeof(planned[0])
+};
 
 static void print_usage(FILE *out)
 {
@@ -122,8 +124,8 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return EXIT_CODE_OK;
 	}
-	command = find_command(strcmp(argv[1], "--version") == 0 ? "version" :
-								   argv[1]);
+	command = find_command(strcmp(argv[1], "--version") == 0 ? "version"
+								 : argv[1]);
 	if (command == NULL)
 		return refuse_command(argv[1]);
 	block_signals();

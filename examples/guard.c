@@ -34,9 +34,8 @@ static enum once_verdict pay(void *self, const struct once_message *msg,
 	return ONCE_DONE;
 }
 
-static const struct once_handler payer = {
-	ONCE_HANDLER_ABI_FIELDS, .name = "payer", .handle = pay
-};
+static const struct once_handler payer = { ONCE_HANDLER_ABI_FIELDS,
+					   .name = "payer", .handle = pay };
 
 static const struct once_route_options route_options = {
 	.name = "payment",
@@ -60,7 +59,8 @@ static enum once_status take_line(struct once_session *session, char *line,
 	const char *order = strtok_r(NULL, " \n", &line);
 	const char *amount = strtok_r(NULL, " \n", &line);
 	struct once_header headers[] = { { "id", text(id ? id : "") },
-					 { "order", text(order ? order : "") } };
+					 { "order",
+					   text(order ? order : "") } };
 	struct once_item item = {
 		.record = { .topic = "webhook",
 			    .offset = number,

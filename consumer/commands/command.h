@@ -14,8 +14,8 @@
 
 struct arguments {
 	const char *config_path; /* -c; "onced.yaml" */
-	bool json;		 /* --json */
-	bool dry_run;		 /* --dry-run */
+	bool json;               /* --json */
+	bool dry_run;            /* --dry-run */
 };
 
 typedef int command_f(const struct arguments *arguments);

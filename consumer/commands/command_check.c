@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
-enum { KAFKA_TIMEOUT_MS = 10000 };
+enum {
+	KAFKA_TIMEOUT_MS = 10000
+};
 
 struct findings {
 	size_t count;
@@ -55,8 +57,9 @@ static int check(const struct arguments *arguments)
 
 const struct command command_check = {
 	.name = "check",
-	.summary = "the configuration, plugins, database and topics: all that is "
-		   "wrong",
+	.summary =
+		"the configuration, plugins, database and topics: all that is "
+		"wrong",
 	.help = "Each plugin is loaded and opened in a child process. Nothing is "
 		"consumed.",
 	.options = TAKES_CONFIG,

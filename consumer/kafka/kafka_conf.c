@@ -46,9 +46,11 @@ static const struct setting owned[] = {
 };
 /* clang-format on */
 
-enum { COUNT_DEFAULTS = sizeof(defaults) / sizeof(defaults[0]),
-       COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
-       COUNT_OWNED = sizeof(owned) / sizeof(owned[0]) };
+enum {
+	COUNT_DEFAULTS = sizeof(defaults) / sizeof(defaults[0]),
+	COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
+	COUNT_OWNED = sizeof(owned) / sizeof(owned[0])
+};
 
 static enum once_status set(rd_kafka_conf_t *conf, const char *name,
 			    const char *value, struct once_error *err)
@@ -82,8 +84,8 @@ static enum once_status set_ours(rd_kafka_conf_t *conf,
 	if (status == ONCE_OK)
 		status = set(conf, "group.id", kafka->group, err);
 	if (status == ONCE_OK && kafka->instance_id[0] != '\0')
-		status = set(conf, "group.instance.id", kafka->instance_id,
-			     err);
+		status =
+			set(conf, "group.instance.id", kafka->instance_id, err);
 	if (status == ONCE_OK)
 		status = set_all(conf, guards, COUNT_GUARDS, err);
 	if (status == ONCE_OK)
@@ -95,9 +97,9 @@ static void log_for_librdkafka(const rd_kafka_t *rk, int level,
 			       const char *facility, const char *text)
 {
 	(void)rk;
-	log_line(level <= LOG_ERR     ? LOG_LEVEL_WARNING :
-		 level <= LOG_WARNING ? LOG_LEVEL_INFO :
-					LOG_LEVEL_DEBUG,
+	log_line(level <= LOG_ERR       ? LOG_LEVEL_WARNING
+		 : level <= LOG_WARNING ? LOG_LEVEL_INFO
+					: LOG_LEVEL_DEBUG,
 		 LOG_FIELDS(LOG_TEXT("from", "librdkafka"),
 			    LOG_TEXT("facility", facility)),
 		 "%s", text);
@@ -108,8 +110,7 @@ rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 {
 	const struct kafka_config *kafka = &cfg->kafka;
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	enum once_status status =
-		set_all(conf, defaults, COUNT_DEFAULTS, err);
+	enum once_status status = set_all(conf, defaults, COUNT_DEFAULTS, err);
 
 	for (size_t i = 0; i < kafka->property_count && status == ONCE_OK; i++)
 		status = set(conf, kafka->properties[i].name,

@@ -1,5 +1,6 @@
 /* A partition's entry is made when it is first assigned and stays for the life
- * of the source: lanes name it by pointer, epochs tell its assignments apart. */
+ * of the source: lanes name it by pointer, epochs tell its assignments apart.
+ */
 #include "partition.h"
 
 #include <stdlib.h>
@@ -9,12 +10,11 @@
 
 static const unsigned allowed[] = {
 	[PARTITION_IDLE] = TO(OPENING),
-	[PARTITION_OPENING] =
-		TO(OPENING) | TO(RESOLVING) | TO(READY) | TO(HALTED) |
-		TO(DROPPING),
+	[PARTITION_OPENING] = TO(OPENING) | TO(RESOLVING) | TO(READY) |
+			      TO(HALTED) | TO(DROPPING),
 	[PARTITION_RESOLVING] = TO(CREATING) | TO(HALTED) | TO(DROPPING),
-	[PARTITION_CREATING] = TO(RESOLVING) | TO(READY) | TO(HALTED) |
-			       TO(DROPPING),
+	[PARTITION_CREATING] =
+		TO(RESOLVING) | TO(READY) | TO(HALTED) | TO(DROPPING),
 	[PARTITION_READY] = TO(RUNNING) | TO(HALTED) | TO(DROPPING),
 	[PARTITION_RUNNING] = TO(OPENING) | TO(HALTED) | TO(DROPPING),
 	[PARTITION_HALTED] = TO(HALTED) | TO(DROPPING),

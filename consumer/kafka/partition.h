@@ -49,17 +49,17 @@ struct source_partition {
 	unsigned lane_index;
 
 	enum partition_state state;
-	uint64_t epoch;		 /* of the assignment */
+	uint64_t epoch;          /* of the assignment */
 	rd_kafka_queue_t *queue; /* NULL: not assigned */
-	bool topic_known;	 /* the group has a position in the topic */
-	bool busy;		 /* its lane has a parcel */
+	bool topic_known;        /* the group has a position in the topic */
+	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;
-	rd_kafka_message_t *ahead; /* pulled while it was busy */
-	int64_t fetch_next;	   /* to be pulled next; -1: not known */
-	int64_t handled_next;	   /* all before it is in the database */
-	int64_t stored_next;	   /* given to librdkafka; -1: nothing */
-	int64_t committed_next;	   /* acknowledged by Kafka; -1: nothing */
-	int64_t retry_at_ms;	   /* of RESOLVING */
+	rd_kafka_message_t *ahead;  /* pulled while it was busy */
+	int64_t fetch_next;         /* to be pulled next; -1: not known */
+	int64_t handled_next;       /* all before it is in the database */
+	int64_t stored_next;        /* given to librdkafka; -1: nothing */
+	int64_t committed_next;     /* acknowledged by Kafka; -1: nothing */
+	int64_t retry_at_ms;        /* of RESOLVING */
 	char why[ONCE_REASON_SIZE]; /* it is halted */
 };
 

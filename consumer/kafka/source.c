@@ -19,7 +19,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { TURN_MS = 100 }; /* the longest sleep: timers are coarser */
+enum {
+	TURN_MS = 100
+}; /* the longest sleep: timers are coarser */
 
 /* ---- events of the consumer as a whole ---- */
 
@@ -193,8 +195,8 @@ enum once_status source_create(const struct source_options *options,
 		status = error_no_memory(err);
 	if (status == ONCE_OK) {
 		source->rk = create_consumer(source, err);
-		status = source->rk == NULL ? ONCE_CONFIG :
-					      kafka_conf_check(source->rk, err);
+		status = source->rk == NULL ? ONCE_CONFIG
+					    : kafka_conf_check(source->rk, err);
 	}
 	if (status != ONCE_OK) {
 		source_destroy(source);

@@ -30,8 +30,8 @@ struct source_options {
 enum source_ending {
 	SOURCE_RUNNING,
 	SOURCE_STOPPED, /* it was asked to, and all is committed */
-	SOURCE_FENCED,	/* another process has this instance_id */
-	SOURCE_FAILED	/* librdkafka says it can't go on */
+	SOURCE_FENCED,  /* another process has this instance_id */
+	SOURCE_FAILED   /* librdkafka says it can't go on */
 };
 
 /* Threads: main. In two steps, since lanes want its mailbox first. CONFIG: a

@@ -41,21 +41,21 @@ struct source {
 	bool started;
 
 	struct source_partition *partitions;
-	size_t parcels_out;	     /* in the hands of lanes */
+	size_t parcels_out;          /* in the hands of lanes */
 	rd_kafka_message_t **pulled; /* room for one parcel */
-	int64_t ready_since_ms;	     /* a partition waits to be assigned; 0: none */
-	bool stored;		     /* since the last commit */
+	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
+	bool stored;            /* since the last commit */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
 	atomic_bool stopping;
-	atomic_int ending; /* enum source_ending */
+	atomic_int ending;        /* enum source_ending */
 	atomic_llong moved_at_ms; /* the loop's last turn */
-	atomic_bool joined;	  /* has had an assignment */
+	atomic_bool joined;       /* has had an assignment */
 
 	pthread_mutex_t mutex;
-	struct partition_view *views; /* mutex */
-	size_t view_count;	      /* mutex */
+	struct partition_view *views;   /* mutex */
+	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
 };
 
@@ -94,7 +94,7 @@ struct source_partition *source_find(struct source *source, const char *topic,
 void source_publish_on_timer(struct source *source);
 void source_set_trouble(struct source *source, const char *text);
 
-#define PARTITION_FIELDS(partition)                      \
+#define PARTITION_FIELDS(partition) \
 	LOG_FIELDS(LOG_TEXT("topic", (partition)->topic), \
 		   LOG_NUMBER("partition", (partition)->number))
 

@@ -9,7 +9,9 @@
 #include "fault.h"
 #include "log.h"
 
-enum { COMMIT_EVERY_MS = 500 };
+enum {
+	COMMIT_EVERY_MS = 500
+};
 
 /* At the end of a topic stand records that nobody handles (transaction markers,
  * compacted ones): when nothing is in flight, lag should still reach 0. */
@@ -40,9 +42,9 @@ static int64_t offset_to_store(struct source *source,
 	    partition->state != PARTITION_DROPPING &&
 	    partition->state != PARTITION_IDLE)
 		return -1;
-	idle = partition->state == PARTITION_RUNNING ?
-		       idle_position(source, partition) :
-		       -1;
+	idle = partition->state == PARTITION_RUNNING
+		       ? idle_position(source, partition)
+		       : -1;
 	return idle > partition->handled_next ? idle : partition->handled_next;
 }
 

@@ -51,8 +51,8 @@ void source_halt(struct source *source, struct source_partition *partition,
 
 /* ---- no position in the database ---- */
 
-static rd_kafka_topic_partition_list_t *
-list_of(const struct source_partition *partition)
+static rd_kafka_topic_partition_list_t *list_of(
+	const struct source_partition *partition)
 {
 	rd_kafka_topic_partition_list_t *list =
 		rd_kafka_topic_partition_list_new(1);
@@ -104,8 +104,8 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
-static void order_creation(struct source_partition *partition,
-			   int64_t *offsets, size_t count)
+static void order_creation(struct source_partition *partition, int64_t *offsets,
+			   size_t count)
 {
 	struct order *order = calloc(1, sizeof(*order));
 

@@ -46,7 +46,8 @@ static void halt_unreadable(struct source *source,
 		 "the batch at offset %lld can't be read: %s; repair it, or "
 		 "set next_offset of its row in once.position behind it, and "
 		 "restart",
-		 (long long)partition->fetch_next, rd_kafka_message_errstr(rkm));
+		 (long long)partition->fetch_next,
+		 rd_kafka_message_errstr(rkm));
 	source_halt(source, partition, why);
 }
 
@@ -115,8 +116,8 @@ static void fill_headers(rd_kafka_message_t *rkm, struct once_header *at)
 	    RD_KAFKA_RESP_ERR_NO_ERROR)
 		return;
 	for (size_t i = 0;
-	     rd_kafka_header_get_all(headers, i, &at[i].name,
-				     &at[i].value.data, &at[i].value.size) ==
+	     rd_kafka_header_get_all(headers, i, &at[i].name, &at[i].value.data,
+				     &at[i].value.size) ==
 	     RD_KAFKA_RESP_ERR_NO_ERROR;
 	     i++)
 		;

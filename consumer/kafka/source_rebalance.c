@@ -15,7 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DROP_LIMIT_MS = 10000 };
+enum {
+	DROP_LIMIT_MS = 10000
+};
 
 struct source_partition *source_find(struct source *source, const char *topic,
 				     int32_t number)

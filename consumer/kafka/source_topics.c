@@ -57,8 +57,7 @@ enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
 	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
 		status = error_set(err, ONCE_TRANSIENT,
 				   "could not reach Kafka at \"%s\": %s",
-				   cfg->kafka.brokers,
-				   rd_kafka_err2str(error));
+				   cfg->kafka.brokers, rd_kafka_err2str(error));
 	else
 		status = find_missing(cfg, metadata, err);
 	if (metadata != NULL)

@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PUBLISH_EVERY_MS = 250, STUCK_AFTER_MS = 30000 };
+enum {
+	PUBLISH_EVERY_MS = 250,
+	STUCK_AFTER_MS = 30000
+};
 
 /* By the end that the last fetch told; no request is made. */
 static int64_t lag_of(struct source *source,
@@ -26,8 +29,8 @@ static int64_t lag_of(struct source *source,
 		    RD_KAFKA_RESP_ERR_NO_ERROR ||
 	    end < 0)
 		return -1;
-	return end > partition->handled_next ? end - partition->handled_next :
-					       0;
+	return end > partition->handled_next ? end - partition->handled_next
+					     : 0;
 }
 
 static void fill_view(struct source *source,
@@ -40,14 +43,13 @@ static void fill_view(struct source *source,
 	view->handled_next = partition->handled_next;
 	view->committed_next = partition->committed_next;
 	view->lag = lag_of(source, partition);
-	view->busy_ms = partition->busy ? clock_ms() - partition->busy_since_ms :
-					  0;
+	view->busy_ms =
+		partition->busy ? clock_ms() - partition->busy_since_ms : 0;
 	snprintf(view->why, sizeof(view->why), "%s",
 		 partition->state == PARTITION_HALTED ? partition->why : "");
-	numbers_partition_set(source->options.numbers, view->topic,
-			      view->number, view->lag,
-			      (double)view->busy_ms / 1e3,
-			      view->state == PARTITION_HALTED);
+	numbers_partition_set(
+		source->options.numbers, view->topic, view->number, view->lag,
+		(double)view->busy_ms / 1e3, view->state == PARTITION_HALTED);
 }
 
 static void publish(struct source *source)

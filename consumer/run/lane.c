@@ -41,10 +41,10 @@ struct lane {
 	atomic_llong busy_since_ms; /* 0: idle */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	bool opened;		    /* mutex */
+	bool opened;                  /* mutex */
 	enum once_status open_status; /* mutex */
-	struct once_error trouble;  /* mutex; text "": none */
-	bool database_reached;	    /* mutex */
+	struct once_error trouble;    /* mutex; text "": none */
+	bool database_reached;        /* mutex */
 };
 
 /* ---- what others may know ---- */
@@ -159,8 +159,7 @@ static void run_batch(struct lane *lane)
 	status = lane_work_run(&lane->work, &err);
 	atomic_store(&lane->busy_since_ms, 0);
 	if (status == ONCE_FENCED)
-		log_warning(LOG_FIELDS(LOG_NUMBER("lane",
-						  lane->options.index)),
+		log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
 			    "%s; reading it again", err.text);
 	else
 		note(lane, status, &err);

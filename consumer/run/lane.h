@@ -28,8 +28,8 @@ struct lane_options {
 /* What others may know of a lane. */
 struct lane_view {
 	bool database_reached;
-	int64_t busy_ms;	/* in the present batch; 0: idle */
-	char trouble[512];	/* "" or why it waits */
+	int64_t busy_ms;   /* in the present batch; 0: idle */
+	char trouble[512]; /* "" or why it waits */
 };
 
 /* Threads: main. Start the thread; returns when the handlers are open. CONFIG:

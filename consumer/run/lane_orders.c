@@ -80,10 +80,9 @@ static enum once_status ask_position(struct lane_work *work,
 			work->session, group, address->topic, order->offsets,
 			order->offset_count, err);
 	if (status == ONCE_OK)
-		status = once_session_read_position(work->session, group,
-						    address->topic,
-						    address->number,
-						    ret_position, err);
+		status = once_session_read_position(
+			work->session, group, address->topic, address->number,
+			ret_position, err);
 	return status;
 }
 
@@ -92,11 +91,10 @@ static void report_opened(struct lane_work *work, const struct address *address,
 {
 	struct report *report = calloc(1, sizeof(*report));
 
-	if (report == NULL ||
-	    (position->next_offset >= 0 &&
-	     strands_add(&work->strands, address,
-			 work->options->cfg->kafka.group,
-			 position->next_offset) == NULL))
+	if (report == NULL || (position->next_offset >= 0 &&
+			       strands_add(&work->strands, address,
+					   work->options->cfg->kafka.group,
+					   position->next_offset) == NULL))
 		abort(); /* the partition would stand still for ever */
 	report->kind = REPORT_OPENED;
 	report->address = *address;

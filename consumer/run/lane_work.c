@@ -77,8 +77,9 @@ static void collect_from(struct lane_work *work, struct strand *strand,
 
 		if (work->count == limits->max_messages)
 			return;
-		if (*bytes > 0 && *bytes + record->value.size + record->key.size >
-					  limits->max_bytes)
+		if (*bytes > 0 &&
+		    *bytes + record->value.size + record->key.size >
+			    limits->max_bytes)
 			return;
 		*bytes += record->value.size + record->key.size;
 		add_item(work, strand, i);
@@ -100,13 +101,13 @@ size_t lane_work_collect(struct lane_work *work, int64_t now_ms)
 
 /* ---- what is said of a message ---- */
 
-#define MESSAGE_FIELDS(route, item)                              \
-	LOG_FIELDS(LOG_TEXT("route", route),                     \
-		   LOG_TEXT("topic", (item)->record.topic),      \
+#define MESSAGE_FIELDS(route, item) \
+	LOG_FIELDS(LOG_TEXT("route", route), \
+		   LOG_TEXT("topic", (item)->record.topic), \
 		   LOG_NUMBER("partition", (item)->record.partition), \
-		   LOG_NUMBER("offset", (item)->record.offset),  \
-		   LOG_BYTES("msg_id", (item)->msg_id),          \
-		   LOG_BYTES("biz_id", (item)->biz_id),          \
+		   LOG_NUMBER("offset", (item)->record.offset), \
+		   LOG_BYTES("msg_id", (item)->msg_id), \
+		   LOG_BYTES("biz_id", (item)->biz_id), \
 		   LOG_TEXT("verdict", once_ending_word((item)->ending)), \
 		   LOG_TEXT("cause", once_cause_word((item)->cause)))
 
@@ -143,10 +144,10 @@ static void log_item(const struct lane_work *work, const struct once_item *item)
 void lane_work_log(void *arg, int level, const struct once_message *msg,
 		   const struct once_route *route, const char *text)
 {
-	enum log_level ours = level <= LOG_ERR	     ? LOG_LEVEL_ERROR :
-			      level <= LOG_WARNING ? LOG_LEVEL_WARNING :
-			      level <= LOG_INFO    ? LOG_LEVEL_INFO :
-						     LOG_LEVEL_DEBUG;
+	enum log_level ours = level <= LOG_ERR       ? LOG_LEVEL_ERROR
+			      : level <= LOG_WARNING ? LOG_LEVEL_WARNING
+			      : level <= LOG_INFO    ? LOG_LEVEL_INFO
+						     : LOG_LEVEL_DEBUG;
 
 	(void)arg;
 	log_line(ours,
@@ -173,8 +174,8 @@ static void hold(const struct lane_work *work, struct strand *strand,
 	const struct retry_config *retry = retry_of(work, strand);
 
 	strand->not_before_ms =
-		clock_ms() + backoff_ms(times, retry->first_delay_ms,
-					retry->max_delay_ms);
+		clock_ms() +
+		backoff_ms(times, retry->first_delay_ms, retry->max_delay_ms);
 }
 
 static void advance(struct strand *strand)
@@ -265,8 +266,8 @@ enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 	struct numbers *numbers = work->options->numbers;
 	struct once_run_stats stats;
 	int64_t began_ns = clock_ns();
-	enum once_status status = once_session_run(
-		work->session, work->items, work->count, &stats, err);
+	enum once_status status = once_session_run(work->session, work->items,
+						   work->count, &stats, err);
 
 	numbers_count_run(numbers, work->options->index, &stats,
 			  status == ONCE_UNKNOWN,

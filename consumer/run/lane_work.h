@@ -21,7 +21,7 @@ struct lane_work {
 	struct order *openings; /* in order of arrival, not answered yet */
 
 	struct once_item *items; /* the batch */
-	struct strand **owners;	 /* of each item */
+	struct strand **owners;  /* of each item */
 	size_t count;
 	bool unsettled; /* its COMMIT was never answered */
 };

@@ -19,7 +19,7 @@ struct mailbox {
 	pthread_cond_t filled;
 	struct mail *first; /* mutex */
 	struct mail **last; /* mutex */
-	int wake_fd;	    /* an eventfd written at each put; -1: none */
+	int wake_fd;        /* an eventfd written at each put; -1: none */
 };
 
 void mailbox_init(struct mailbox *mailbox, int wake_fd);

@@ -8,8 +8,8 @@
  * into, and by the epoch of its assignment: what comes back from an older epoch
  * changes nothing.
  *
- * Ownership: whoever holds an order or report owns it, and the parcel in it. The
- * records of a parcel borrow from the library's buffers; a lane never frees
+ * Ownership: whoever holds an order or report owns it, and the parcel in it.
+ *The records of a parcel borrow from the library's buffers; a lane never frees
  * them, it sends the parcel home.
  */
 #ifndef ONCED_PARCEL_H
@@ -60,11 +60,11 @@ struct order {
 };
 
 enum report_kind {
-	REPORT_OPENED,	/* `position` */
+	REPORT_OPENED,  /* `position` */
 	REPORT_HANDLED, /* all before `next_offset` is ended; with the parcel
 			   when that was all of it */
-	REPORT_LOST,	/* the position isn't what we thought: open it again */
-	REPORT_HALTED,	/* a message stops it: `reason` */
+	REPORT_LOST,    /* the position isn't what we thought: open it again */
+	REPORT_HALTED,  /* a message stops it: `reason` */
 	REPORT_DROPPED
 };
 

@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRY_SECONDS = 20 };
+enum {
+	TRY_SECONDS = 20
+};
 
 static enum once_status open_library(const char *path, void **ret_library,
 				     struct once_error *err)
@@ -25,11 +27,12 @@ static enum once_status open_library(const char *path, void **ret_library,
 	*ret_library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
 	if (*ret_library != NULL)
 		return ONCE_OK;
-	return error_set(err, ONCE_CONFIG,
-			 "could not load plugin \"%s\": %s; build it as a shared "
-			 "object for this machine (cc -shared -fPIC $(pkg-config "
-			 "--cflags --libs once))",
-			 path, dlerror());
+	return error_set(
+		err, ONCE_CONFIG,
+		"could not load plugin \"%s\": %s; build it as a shared "
+		"object for this machine (cc -shared -fPIC $(pkg-config "
+		"--cflags --libs once))",
+		path, dlerror());
 }
 
 enum once_status plugin_load(const char *path,
@@ -44,10 +47,11 @@ enum once_status plugin_load(const char *path,
 	*ret_handler = dlsym(library, "once_handler");
 	if (*ret_handler != NULL)
 		return ONCE_OK;
-	return error_set(err, ONCE_CONFIG,
-			 "plugin \"%s\" defines no once_handler; define \"const "
-			 "struct once_handler once_handler\" in it",
-			 path);
+	return error_set(
+		err, ONCE_CONFIG,
+		"plugin \"%s\" defines no once_handler; define \"const "
+		"struct once_handler once_handler\" in it",
+		path);
 }
 
 /* ---- in a child ---- */
@@ -90,15 +94,17 @@ static enum once_status describe_death(const char *path, int wait_status,
 				       struct once_error *err)
 {
 	if (WIFSIGNALED(wait_status))
-		return error_set(err, ONCE_CONFIG,
-				 "plugin \"%s\" killed its process while it was "
-				 "loaded and opened (%s); run it under a "
-				 "debugger",
-				 path, strsignal(WTERMSIG(wait_status)));
-	return error_set(err, ONCE_CONFIG,
-			 "plugin \"%s\" ended its process with code %d while it "
-			 "was loaded and opened",
-			 path, WEXITSTATUS(wait_status));
+		return error_set(
+			err, ONCE_CONFIG,
+			"plugin \"%s\" killed its process while it was "
+			"loaded and opened (%s); run it under a "
+			"debugger",
+			path, strsignal(WTERMSIG(wait_status)));
+	return error_set(
+		err, ONCE_CONFIG,
+		"plugin \"%s\" ended its process with code %d while it "
+		"was loaded and opened",
+		path, WEXITSTATUS(wait_status));
 }
 
 static enum once_status hear_from(pid_t child, int fd, const char *path,
@@ -126,8 +132,10 @@ enum once_status plugin_try(const char *path,
 	pid_t child;
 
 	if (pipe(ends) != 0)
-		return error_set(err, ONCE_TRANSIENT, "could not make a pipe: "
-				 "%s", strerror(errno));
+		return error_set(err, ONCE_TRANSIENT,
+				 "could not make a pipe: "
+				 "%s",
+				 strerror(errno));
 	child = fork();
 	if (child == 0) {
 		close(ends[0]);

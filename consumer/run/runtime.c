@@ -23,7 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_EVERY_MS = 100, STUCK_GRACE_MS = 60000 };
+enum {
+	LOOK_EVERY_MS = 100,
+	STUCK_GRACE_MS = 60000
+};
 
 struct runtime {
 	const struct config *cfg;
@@ -78,8 +81,8 @@ static bool ready(void *arg, struct text *why)
 		if (view.database_reached)
 			continue;
 		text_addf(why, "lane %u doesn't reach the database: %s\n", i,
-			  view.trouble[0] == '\0' ? "not connected yet" :
-						    view.trouble);
+			  view.trouble[0] == '\0' ? "not connected yet"
+						  : view.trouble);
 		all = false;
 	}
 	return all;

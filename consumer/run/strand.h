@@ -15,9 +15,9 @@ struct strand {
 	struct strand *next;
 	struct address address;
 	struct once_strand position; /* as libonce moves it */
-	struct parcel *parcel;	     /* NULL: nothing to do */
-	size_t at;		     /* first delivery not ended */
-	unsigned attempts;	     /* that it has failed */
+	struct parcel *parcel;       /* NULL: nothing to do */
+	size_t at;                   /* first delivery not ended */
+	unsigned attempts;           /* that it has failed */
 	unsigned pauses;
 	int64_t not_before_ms;
 	bool moved; /* since the last report */

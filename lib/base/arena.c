@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_SIZE = 256 * 1024 };
+enum {
+	BLOCK_SIZE = 256 * 1024
+};
 
 struct arena_block {
 	struct arena_block *next;

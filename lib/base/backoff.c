@@ -25,6 +25,6 @@ int64_t backoff_ms(unsigned attempt, int64_t first_ms, int64_t max_ms)
 	if (whole > max_ms)
 		whole = max_ms;
 	half = whole / 2;
-	return whole - half + (int64_t)((double)draw() / UINT32_MAX *
-					(double)half);
+	return whole - half +
+	       (int64_t)((double)draw() / UINT32_MAX * (double)half);
 }

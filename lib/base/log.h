@@ -1,7 +1,8 @@
 /*
  * log.h - logfmt lines on stderr, one for each event:
  *
- *	time=2026-11-29T03:00:00.123Z level=info msg="…" topic=refunds partition=3
+ *	time=2026-11-29T03:00:00.123Z level=info msg="…" topic=refunds
+ *partition=3
  *
  * Threads: any. The level is set once, before other threads start.
  */
@@ -11,8 +12,12 @@
 #include "bytes.h"
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO,
-		 LOG_LEVEL_DEBUG };
+enum log_level {
+	LOG_LEVEL_ERROR,
+	LOG_LEVEL_WARNING,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG
+};
 
 void log_set_level(enum log_level level);
 int log_enabled(enum log_level level);
@@ -24,10 +29,22 @@ struct log_field {
 	int64_t number;
 };
 
-#define LOG_TEXT(key, string) { (key), bytes_text(string), 0 }
-#define LOG_BYTES(key, bytes) { (key), (bytes), 0 }
-#define LOG_NUMBER(key, number) { (key), { NULL, 0 }, (number) }
-#define LOG_END { NULL, { NULL, 0 }, 0 }
+#define LOG_TEXT(key, string) \
+	{ \
+		(key), bytes_text(string), 0 \
+	}
+#define LOG_BYTES(key, bytes) \
+	{ \
+		(key), (bytes), 0 \
+	}
+#define LOG_NUMBER(key, number) \
+	{ \
+		(key), { NULL, 0 }, (number) \
+	}
+#define LOG_END \
+	{ \
+		NULL, { NULL, 0 }, 0 \
+	}
 #define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, LOG_END })
 
 /* `fields` may be NULL. Values are quoted where logfmt needs it; control bytes

@@ -13,7 +13,11 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { MOST_REPEATS = 50, REPEAT_FIRST_MS = 1, REPEAT_MAX_MS = 50 };
+enum {
+	MOST_REPEATS = 50,
+	REPEAT_FIRST_MS = 1,
+	REPEAT_MAX_MS = 50
+};
 
 /* ---- words ---- */
 
@@ -76,9 +80,9 @@ static void decide_bad_key(struct once__work *work,
 	item->cause = ONCE_CAUSE_BAD_KEY;
 	snprintf(item->reason, sizeof(item->reason), "%.*s",
 		 ONCE_REASON_SIZE - 1, err->text);
-	work->decided = work->route->on_bad_key == ONCE_BAD_KEY_HALT ?
-				ONCE_HALTED_ENDING :
-				ONCE_DEAD_ENDING;
+	work->decided = work->route->on_bad_key == ONCE_BAD_KEY_HALT
+				? ONCE_HALTED_ENDING
+				: ONCE_DEAD_ENDING;
 }
 
 static enum once_status add_work(struct once__batch *batch,

@@ -20,7 +20,7 @@ struct once__batch {
 	size_t count;
 	struct once__work **picked; /* room for `count` */
 	struct once__slot *slots;
-	size_t slot_count; /* a power of two */
+	size_t slot_count;        /* a power of two */
 	struct once__move *moves; /* one for each strand */
 	size_t move_count;
 	size_t doubt_from; /* works whose COMMIT was never answered */
@@ -33,7 +33,7 @@ enum once__try {
 	ONCE__TRY_DECIDED, /* a message has failed: again without it */
 	ONCE__TRY_REPEAT,  /* a deadlock or the like: the same again */
 	ONCE__TRY_UNCLEAR, /* a message of the range has failed: which? */
-	ONCE__TRY_STOP	   /* `err` says why; nothing was committed */
+	ONCE__TRY_STOP     /* `err` says why; nothing was committed */
 };
 
 /* Try works[from..to) in one transaction. */

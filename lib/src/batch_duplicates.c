@@ -21,8 +21,8 @@ size_t once__batch_slots_needed(size_t count)
 static struct once_bytes key_of(const struct once__work *work,
 				enum once_key_kind kind)
 {
-	return kind == ONCE_KEY_MSG_ID ? work->msg.keys.msg_id :
-					 work->msg.keys.biz_id;
+	return kind == ONCE_KEY_MSG_ID ? work->msg.keys.msg_id
+				       : work->msg.keys.biz_id;
 }
 
 static bool holds(const struct once__slot *slot, const struct once__work *work,

@@ -30,9 +30,9 @@ static void reset_work(struct once__work *work)
 	work->stored = none;
 	work->stored_result = bytes_of(NULL, 0);
 	work->result = bytes_of(NULL, 0);
-	work->planned = work->decided == ONCE_PENDING_ENDING ?
-				ONCE_HANDLED_ENDING :
-				work->decided;
+	work->planned = work->decided == ONCE_PENDING_ENDING
+				? ONCE_HANDLED_ENDING
+				: work->decided;
 }
 
 static void plan_work(struct once__batch *batch, struct once__work *work)
@@ -67,8 +67,8 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 	}
 	for (size_t i = from; i < to; i++) {
 		plan_work(batch, &batch->works[i]);
-		useful = useful ||
-			 once_ending_is_final(batch->works[i].planned);
+		useful =
+			useful || once_ending_is_final(batch->works[i].planned);
 	}
 	return useful;
 }
@@ -177,8 +177,8 @@ static void inherit_from_first(struct once__work *work)
 	const struct once__work *first = work->first;
 
 	work->stored = first->lost ? first->stored : first->msg.keys;
-	work->stored_result = first->lost ? first->stored_result :
-					    first->result;
+	work->stored_result =
+		first->lost ? first->stored_result : first->result;
 }
 
 /* The same msg_id for another operation is no re-send, whatever the payload
@@ -201,8 +201,8 @@ static void plan_repetition(struct once__work *work)
 
 	if (work->first != NULL)
 		inherit_from_first(work);
-	item->stage = work->first != NULL ? ONCE_STAGE_BATCH :
-					    ONCE_STAGE_DATABASE;
+	item->stage =
+		work->first != NULL ? ONCE_STAGE_BATCH : ONCE_STAGE_DATABASE;
 	item->key_kind = work->key_kind;
 	work->planned = ONCE_DUPLICATE_ENDING;
 	item->cause = ONCE_CAUSE_NONE;

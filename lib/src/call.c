@@ -55,11 +55,11 @@ static bool is_word(const char *sql, const char *word)
 }
 
 /* NULL: it may go. The extended protocol takes one statement at a time, and
- * PostgreSQL refuses COMMIT inside a function or procedure of ours, so the first
- * word tells. */
+ * PostgreSQL refuses COMMIT inside a function or procedure of ours, so the
+ * first word tells. */
 static const char *why_refused(const char *sql)
 {
-	static const char *const ends[] = { "begin",  "start",	 "commit",
+	static const char *const ends[] = { "begin",  "start",    "commit",
 					    "end",    "rollback", "abort",
 					    "prepare" };
 	const char *word = first_word(sql);
@@ -228,9 +228,9 @@ static enum once__call_result judge_verdict(struct once__work *work,
 }
 
 /* Its own statement failed, and the handler has had its say. */
-static enum once__call_result
-judge_failure(struct once_call *call, enum once_verdict verdict,
-	      const struct once__pg_failure *failure)
+static enum once__call_result judge_failure(
+	struct once_call *call, enum once_verdict verdict,
+	const struct once__pg_failure *failure)
 {
 	struct once__work *work = call->work;
 
@@ -265,8 +265,8 @@ static enum once_verdict invoke(struct once_call *call, void *self)
 	if (!work->lost && work->first == NULL)
 		verdict = handler->handle(self, &work->msg, call);
 	else if (duplicate != NULL)
-		verdict = duplicate(self, &work->msg, work->stored_result,
-				    call);
+		verdict =
+			duplicate(self, &work->msg, work->stored_result, call);
 	work->item->handler_ns += clock_ns() - began;
 	return verdict;
 }

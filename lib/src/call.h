@@ -13,7 +13,7 @@ struct once_call {
 	int64_t deadline_ms; /* monotonic; 0: none */
 	once_log_f *log;
 	void *log_arg;
-	bool raw;	/* the session is out of pipeline mode */
+	bool raw;       /* the session is out of pipeline mode */
 	bool saw_error; /* the handler was told that a statement failed */
 };
 

@@ -136,9 +136,8 @@ static void take_row(struct once__work *work, const struct once_rows *rows,
 	if (work->lost)
 		return;
 	work->lost = true;
-	work->key_kind = is_true(once_rows_get(rows, row, 1)) ?
-				 ONCE_KEY_MSG_ID :
-				 ONCE_KEY_BIZ_ID;
+	work->key_kind = is_true(once_rows_get(rows, row, 1)) ? ONCE_KEY_MSG_ID
+							      : ONCE_KEY_BIZ_ID;
 	work->stored.biz_id = once_rows_get(rows, row, 2);
 	work->stored.fingerprint =
 		decode_bytea(once_rows_get(rows, row, 3), arena);
@@ -184,11 +183,11 @@ void once__log_set_results(struct once__log *log, struct once__pg *pg,
 	}
 	if (log->msg_ids.count == 0)
 		return;
-	once__pg_send(pg, ONCE__PG_OURS, set_results_sql,
-		      ONCE_PARAMS(once__pg_int8(consumer,
-						works[0]->consumer_id),
-				  once__pg_array_param(&log->msg_ids),
-				  once__pg_array_param(&log->fingerprints)));
+	once__pg_send(
+		pg, ONCE__PG_OURS, set_results_sql,
+		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
+			    once__pg_array_param(&log->msg_ids),
+			    once__pg_array_param(&log->fingerprints)));
 }
 
 bool once__log_holds(struct once__pg *pg, const struct once__work *work,

@@ -15,10 +15,9 @@ void once__hash128(struct once_bytes first, struct once_bytes second,
 	uint64_t seed = XXH3_64bits(first.data, first.size);
 	XXH128_canonical_t canonical;
 
-	XXH128_canonicalFromHash(&canonical,
-				 XXH3_128bits_withSeed(second.data, second.size,
-						       first.data == NULL ?
-							       1 :
-							       seed));
+	XXH128_canonicalFromHash(
+		&canonical,
+		XXH3_128bits_withSeed(second.data, second.size,
+				      first.data == NULL ? 1 : seed));
 	memcpy(digest, canonical.digest, ONCE__HASH128_SIZE);
 }

@@ -4,7 +4,9 @@
 
 #include <once/types.h>
 
-enum { ONCE__HASH128_SIZE = 16 };
+enum {
+	ONCE__HASH128_SIZE = 16
+};
 
 uint64_t once__hash64(const void *data, size_t size);
 

@@ -19,7 +19,8 @@ static const char positions_sql[] =
 	"FROM once.position WHERE group_name = $1::text "
 	"ORDER BY topic, partition";
 
-static const char *const parked_names[] = { "scope", "state", "cause", "count" };
+static const char *const parked_names[] = { "scope", "state", "cause",
+					    "count" };
 static const char parked_sql[] =
 	"SELECT c.scope, p.state, p.cause, count(*) FROM once.parked AS p "
 	"JOIN once.consumer AS c ON c.id = p.consumer_id "
@@ -33,7 +34,9 @@ static const char log_sql[] =
 	"FROM pg_class WHERE oid = 'once.consume_log'::regclass "
 	"AND $1::text IS NOT NULL";
 
-enum { MOST_COLUMNS = 4 };
+enum {
+	MOST_COLUMNS = 4
+};
 
 static const struct section {
 	const char *name;

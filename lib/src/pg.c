@@ -17,9 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POLL_EVERY = 32 }; /* sends between two looks at the socket */
+enum {
+	POLL_EVERY = 32
+}; /* sends between two looks at the socket */
 
-enum kind { KIND_PREPARE, KIND_EXECUTE, KIND_SYNC };
+enum kind {
+	KIND_PREPARE,
+	KIND_EXECUTE,
+	KIND_SYNC
+};
 
 /* One answer that the server owes us. */
 struct owed {
@@ -464,7 +470,8 @@ void once__pg_begin(struct once__pg *pg)
 {
 	static const char *const begins[] = {
 		[ONCE_READ_COMMITTED] = "BEGIN ISOLATION LEVEL READ COMMITTED",
-		[ONCE_REPEATABLE_READ] = "BEGIN ISOLATION LEVEL REPEATABLE READ",
+		[ONCE_REPEATABLE_READ] =
+			"BEGIN ISOLATION LEVEL REPEATABLE READ",
 		[ONCE_SERIALIZABLE] = "BEGIN ISOLATION LEVEL SERIALIZABLE",
 	};
 
@@ -592,17 +599,24 @@ static PGconn *connect_to(const struct once__pg_options *options)
 {
 	/* What stands before dbname is a default; what stands behind it
 	 * overrules the user's conninfo. */
-	const char *const names[] = { "connect_timeout", "keepalives_idle",
+	const char *const names[] = { "connect_timeout",
+				      "keepalives_idle",
 				      "keepalives_interval",
-				      "tcp_user_timeout", "dbname",
+				      "tcp_user_timeout",
+				      "dbname",
 				      "fallback_application_name",
-				      "client_encoding", NULL };
-	const char *const values[] = { "10", "10", "5", "20000",
+				      "client_encoding",
+				      NULL };
+	const char *const values[] = { "10",
+				       "10",
+				       "5",
+				       "20000",
 				       options->conninfo,
-				       options->application_name == NULL ?
-					       "libonce" :
-					       options->application_name,
-				       "UTF8", NULL };
+				       options->application_name == NULL
+					       ? "libonce"
+					       : options->application_name,
+				       "UTF8",
+				       NULL };
 
 	return PQconnectdbParams(names, values, 1);
 }
@@ -613,9 +627,8 @@ static enum once_status settle_session(struct once__pg *pg,
 	static const char *const settings[] = {
 		[ONCE_DURABILITY_DATABASE] =
 			"SET client_min_messages = warning",
-		[ONCE_DURABILITY_SOURCE] =
-			"SET client_min_messages = warning; "
-			"SET synchronous_commit = off",
+		[ONCE_DURABILITY_SOURCE] = "SET client_min_messages = warning; "
+					   "SET synchronous_commit = off",
 	};
 	PGresult *res = PQexec(pg->conn, settings[durability]);
 	bool done = succeeded(res);

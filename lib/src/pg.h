@@ -23,7 +23,7 @@ struct pg_conn;
 enum once__pg_commit {
 	ONCE__PG_COMMITTED,
 	ONCE__PG_NOT_COMMITTED, /* rolled back by the server */
-	ONCE__PG_UNKNOWN	/* sent, and the session died */
+	ONCE__PG_UNKNOWN        /* sent, and the session died */
 };
 
 /* What one failed statement means for those who didn't fail (design: by

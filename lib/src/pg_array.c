@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 
-enum { HEADER_SIZE = 20 }; /* dimensions, nulls, type, length, lower bound */
+enum {
+	HEADER_SIZE = 20
+}; /* dimensions, nulls, type, length, lower bound */
 
 static void put_int4(unsigned char *at, int32_t number)
 {

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL = ONCE__PG_STATEMENTS_MAX / 2 };
+enum {
+	FULL = ONCE__PG_STATEMENTS_MAX / 2
+};
 
-static struct once__pg_statement *
-find_place(struct once__pg_statements *statements, const char *sql)
+static struct once__pg_statement *find_place(
+	struct once__pg_statements *statements, const char *sql)
 {
 	size_t at = (size_t)once__hash64(sql, strlen(sql));
 
@@ -24,8 +26,8 @@ find_place(struct once__pg_statements *statements, const char *sql)
 	}
 }
 
-struct once__pg_statement *
-once__pg_statements_get(struct once__pg_statements *statements, const char *sql)
+struct once__pg_statement *once__pg_statements_get(
+	struct once__pg_statements *statements, const char *sql)
 {
 	struct once__pg_statement *place = find_place(statements, sql);
 

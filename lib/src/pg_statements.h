@@ -17,7 +17,9 @@ struct once__pg_statement {
 	enum once__pg_prepared state;
 };
 
-enum { ONCE__PG_STATEMENTS_MAX = 256 };
+enum {
+	ONCE__PG_STATEMENTS_MAX = 256
+};
 
 /* All zero is empty. */
 struct once__pg_statements {
@@ -27,9 +29,8 @@ struct once__pg_statements {
 
 /* The text's place, made when it is new. NULL: the table is full (a handler
  * that writes data into its SQL), or no memory: send it unprepared. */
-struct once__pg_statement *
-once__pg_statements_get(struct once__pg_statements *statements,
-			const char *sql);
+struct once__pg_statement *once__pg_statements_get(
+	struct once__pg_statements *statements, const char *sql);
 void once__pg_statements_fini(struct once__pg_statements *statements);
 
 #endif

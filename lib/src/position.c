@@ -51,8 +51,7 @@ static void add_move(struct once__positions *positions,
 	once__pg_array_add_int4(&positions->partitions, strand->partition);
 	once__pg_array_add_int8(&positions->from, strand->next_offset);
 	once__pg_array_add_int8(&positions->to, move->next_offset);
-	once__pg_array_add_int8(&positions->anchor_offsets,
-				move->last->offset);
+	once__pg_array_add_int8(&positions->anchor_offsets, move->last->offset);
 	once__pg_array_add_int8(&positions->anchor_times, move->last->time_ms);
 	once__pg_array_add(&positions->anchor_hashes,
 			   bytes_of(anchor, sizeof(anchor)));
@@ -100,10 +99,9 @@ bool once__positions_read(struct once__pg *pg, const char *group,
 					 once__pg_int8(number, partition)));
 	if (rows == NULL)
 		return false;
-	ret_position->next_offset =
-		once_rows_get(rows, 0, 0).data == NULL ?
-			-1 :
-			once__rows_int64(rows, 0, 0);
+	ret_position->next_offset = once_rows_get(rows, 0, 0).data == NULL
+					    ? -1
+					    : once__rows_int64(rows, 0, 0);
 	ret_position->topic_known = once__rows_int64(rows, 0, 1) != 0;
 	return true;
 }

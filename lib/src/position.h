@@ -13,7 +13,7 @@ struct once__move {
 	struct once_strand *strand;
 	int64_t next_offset; /* planned; equal to the strand's: stays */
 	const struct once_record *last; /* of those ended: the anchor */
-	bool stopped; /* a message of it waits: later ones are held */
+	bool stopped;     /* a message of it waits: later ones are held */
 	bool was_stopped; /* by an earlier transaction of this run */
 };
 

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KIND_SIZE = 4, FINGERPRINT_SIZE = KIND_SIZE + ONCE__HASH128_SIZE };
+enum {
+	KIND_SIZE = 4,
+	FINGERPRINT_SIZE = KIND_SIZE + ONCE__HASH128_SIZE
+};
 
 /* The smallest descriptor: up to and with `handle`. */
 static const size_t smallest_handler = offsetof(struct once_handler, duplicate);
@@ -65,11 +68,12 @@ static enum once_status parse_key(const char *which, const char *text,
 	enum once_status status = once__template_parse(text, ret_template, err);
 
 	if (status == ONCE_OK && !once__template_varies(*ret_template))
-		status = error_set(err, ONCE_INVALID,
-				   "\"%s\" is the same for every message, which "
-				   "would make all of them one; add a field, "
-				   "such as {header:id} or {json:/id}",
-				   text);
+		status =
+			error_set(err, ONCE_INVALID,
+				  "\"%s\" is the same for every message, which "
+				  "would make all of them one; add a field, "
+				  "such as {header:id} or {json:/id}",
+				  text);
 	if (status != ONCE_OK)
 		error_prefix(err, "%s", which);
 	return status;
@@ -119,8 +123,8 @@ static enum once_status fill(struct once_route *route,
 			     const struct once_route_options *options,
 			     struct once_error *err)
 {
-	const char *msg_id = options->msg_id == NULL ? once__default_msg_id :
-						       options->msg_id;
+	const char *msg_id = options->msg_id == NULL ? once__default_msg_id
+						     : options->msg_id;
 	enum once_status status;
 
 	route->name = strdup(options->name);

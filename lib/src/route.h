@@ -20,7 +20,7 @@ struct once_route {
 	char *name;
 	char *scope;
 	struct once__template *msg_id;
-	struct once__template *biz_id; /* NULL: none */
+	struct once__template *biz_id;      /* NULL: none */
 	struct once__template *fingerprint; /* NULL: of the value, or none */
 	bool has_fingerprint;
 	uint32_t fingerprint_kind; /* digests of two kinds aren't compared */

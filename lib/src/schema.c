@@ -106,10 +106,11 @@ enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 				 "%d is needed; run \"onced migrate\"",
 				 once_schema_version());
 	if (version < once_schema_version())
-		return error_set(err, ONCE_CONFIG,
-				 "the database has schema version %lld, version "
-				 "%d is needed; run \"onced migrate\"",
-				 (long long)version, once_schema_version());
+		return error_set(
+			err, ONCE_CONFIG,
+			"the database has schema version %lld, version "
+			"%d is needed; run \"onced migrate\"",
+			(long long)version, once_schema_version());
 	if (version > once_schema_version())
 		return refuse_newer(version, err);
 	return ONCE_OK;
@@ -148,8 +149,8 @@ static enum once_status was_applied(struct once__pg *pg,
 	*ret_applied = rows != NULL && once_rows_count(rows) > 0;
 	if (rows == NULL)
 		status = once__pg_error(pg, err);
-	else if (*ret_applied && !bytes_equal(once_rows_get(rows, 0, 0),
-					      bytes_text(expected)))
+	else if (*ret_applied &&
+		 !bytes_equal(once_rows_get(rows, 0, 0), bytes_text(expected)))
 		status = error_set(err, ONCE_CONFIG,
 				   "migration %s in the database isn't the one "
 				   "this version has; it was changed after it "

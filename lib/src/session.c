@@ -44,11 +44,11 @@ static enum once_status open_instance(const struct once_route *route,
 	if (refused != 0)
 		error_set(err, ONCE_CONFIG,
 			  "handler \"%s\" of route \"%s\" refused to open: %s",
-			  route->handler->name == NULL ? "(no name)" :
-							 route->handler->name,
+			  route->handler->name == NULL ? "(no name)"
+						       : route->handler->name,
 			  route->name,
-			  settings.refusal == NULL ? "it gave no reason" :
-						     settings.refusal);
+			  settings.refusal == NULL ? "it gave no reason"
+						   : settings.refusal);
 	free(settings.refusal);
 	return refused != 0 ? ONCE_CONFIG : ONCE_OK;
 }
@@ -152,9 +152,9 @@ void once_session_destroy(struct once_session *session)
 /* Looked up first: an insert that conflicts would burn a number. */
 static int64_t find_consumer(struct once__pg *pg, const char *scope)
 {
-	const struct once_rows *rows = once__pg_exec(
-		pg, ONCE__PG_OURS, find_consumer_sql,
-		ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
+	const struct once_rows *rows =
+		once__pg_exec(pg, ONCE__PG_OURS, find_consumer_sql,
+			      ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
 
 	if (rows == NULL || once_rows_count(rows) == 0)
 		return 0;
@@ -248,12 +248,9 @@ enum once_status once_session_read_position(struct once_session *session,
 		      err);
 }
 
-enum once_status once_session_create_positions(struct once_session *session,
-					       const char *group,
-					       const char *topic,
-					       const int64_t *offsets,
-					       size_t count,
-					       struct once_error *err)
+enum once_status once_session_create_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count, struct once_error *err)
 {
 	enum once_status status = once_session_connect(session, err);
 

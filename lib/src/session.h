@@ -22,13 +22,13 @@ struct once_session {
 	const struct once_route **routes;
 	size_t route_count;
 	void **instances;      /* by route */
-	size_t opened;	       /* instances that open() has made */
+	size_t opened;         /* instances that open() has made */
 	int64_t *consumer_ids; /* by route; 0: not asked yet */
 
 	struct once__pg *pg; /* NULL: not connected */
 	struct once__log claims;
 	struct once__positions positions;
-	struct arena arena;	       /* of the last batch */
+	struct arena arena;            /* of the last batch */
 	struct once__batch *unsettled; /* in the arena; NULL: none */
 };
 

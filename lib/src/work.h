@@ -21,7 +21,7 @@ struct once__work {
 	/* for one try */
 	struct once__work *first; /* the one in the batch that it repeats */
 	bool claimed;
-	bool lost;		  /* to a row in the log */
+	bool lost;                /* to a row in the log */
 	struct once__keys stored; /* that row's */
 	struct once_bytes stored_result;
 	struct once_bytes result; /* what the handler set */

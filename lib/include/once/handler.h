@@ -64,7 +64,7 @@ struct once_handler {
 	once_open_f *open; /* optional: without it, self is NULL */
 	once_handle_f *handle;
 	once_duplicate_f *duplicate; /* optional */
-	once_close_f *close;	     /* optional */
+	once_close_f *close;         /* optional */
 };
 
 /* What a handler defines and onced looks up; declared here so that the
@@ -96,7 +96,8 @@ ONCE_API struct once_bytes once_json(const struct once_message *msg,
 
 struct once_param {
 	struct once_bytes value;
-	int binary; /* 0: text, the server infers the type; 1: its binary format */
+	int binary; /* 0: text, the server infers the type; 1: its binary format
+		     */
 };
 
 /* clang-format off */

@@ -36,16 +36,17 @@ enum once_conflict_policy {
 
 struct once_route_options {
 	const char *name;
-	const char *scope;	 /* the name space of its keys */
-	const char *msg_id;	 /* template; NULL: the usual headers */
-	const char *biz_id;	 /* template; NULL: none */
-	const char *fingerprint; /* "value", "none" or a template; NULL: value */
+	const char *scope;  /* the name space of its keys */
+	const char *msg_id; /* template; NULL: the usual headers */
+	const char *biz_id; /* template; NULL: none */
+	const char
+		*fingerprint; /* "value", "none" or a template; NULL: value */
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;
 	unsigned max_attempts; /* 0: for ever */
 	int64_t timeout_ms;    /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
-	const char *const *settings;	    /* "name=value" each; copied */
+	const char *const *settings;        /* "name=value" each; copied */
 	size_t setting_count;
 };
 
@@ -63,7 +64,7 @@ ONCE_API const char *once_route_name(const struct once_route *route);
 
 enum once_durability {
 	ONCE_DURABILITY_DATABASE, /* COMMIT waits for the disk */
-	ONCE_DURABILITY_SOURCE	  /* it doesn't: the source is read again */
+	ONCE_DURABILITY_SOURCE    /* it doesn't: the source is read again */
 };
 
 enum once_isolation {
@@ -77,7 +78,7 @@ typedef void once_log_f(void *arg, int level, const struct once_message *msg,
 			const struct once_route *route, const char *text);
 
 struct once_session_options {
-	const char *conninfo;	      /* libpq's conninfo or URL */
+	const char *conninfo;         /* libpq's conninfo or URL */
 	const char *application_name; /* for pg_stat_activity */
 	enum once_durability durability;
 	enum once_isolation isolation;
@@ -93,15 +94,14 @@ struct once_session;
  * refused, with its reason. */
 ONCE_API enum once_status once_session_create(
 	const struct once_session_options *options,
-	struct once_session **ret_session, struct once_error *err)
-	ONCE_MUST_CHECK;
+	struct once_session **ret_session,
+	struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API void once_session_destroy(struct once_session *session);
 
 /* Connect if that is needed. TRANSIENT: the server isn't there now. CONFIG: the
  * schema is missing or of another version. DENIED: the role lacks a grant. */
-ONCE_API enum once_status once_session_connect(struct once_session *session,
-					       struct once_error *err)
-	ONCE_MUST_CHECK;
+ONCE_API enum once_status once_session_connect(
+	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
 
 /* ---- batches ---- */
 
@@ -177,8 +177,14 @@ enum once_cause {
 };
 
 /* Which key a duplicate or conflict shares, and who found it. */
-enum once_key_kind { ONCE_KEY_MSG_ID, ONCE_KEY_BIZ_ID };
-enum once_stage { ONCE_STAGE_BATCH, ONCE_STAGE_DATABASE };
+enum once_key_kind {
+	ONCE_KEY_MSG_ID,
+	ONCE_KEY_BIZ_ID
+};
+enum once_stage {
+	ONCE_STAGE_BATCH,
+	ONCE_STAGE_DATABASE
+};
 
 #define ONCE_REASON_SIZE 256
 
@@ -197,8 +203,8 @@ struct once_item {
 	struct once_bytes biz_id;
 	enum once_cause cause;
 	enum once_key_kind key_kind; /* of a duplicate or conflict */
-	enum once_stage stage;	     /* likewise */
-	int64_t handler_ns;	     /* in handle() or duplicate(), all calls */
+	enum once_stage stage;       /* likewise */
+	int64_t handler_ns;          /* in handle() or duplicate(), all calls */
 	char sqlstate[6];
 	char reason[ONCE_REASON_SIZE]; /* "" unless there is something to say */
 };
@@ -217,24 +223,20 @@ struct once_run_stats {
  * ones of its strand are HELD. Ended items stay ended whatever is returned.
  *
  * Errors: TRANSIENT (the session is lost or the server refuses work: connect
- * and run again), UNKNOWN (settle it), FENCED (read the position again), CONFIG,
- * DENIED, BUG: what isn't ended is rolled back and stays as it was.
+ * and run again), UNKNOWN (settle it), FENCED (read the position again),
+ * CONFIG, DENIED, BUG: what isn't ended is rolled back and stays as it was.
  */
-ONCE_API enum once_status once_session_run(struct once_session *session,
-					   struct once_item *items,
-					   size_t count,
-					   struct once_run_stats *ret_stats,
-					   struct once_error *err)
-	ONCE_MUST_CHECK;
+ONCE_API enum once_status once_session_run(
+	struct once_session *session, struct once_item *items, size_t count,
+	struct once_run_stats *ret_stats,
+	struct once_error *err) ONCE_MUST_CHECK;
 
 /* After UNKNOWN, and with the same items: ask the database whether that COMMIT
  * took effect. OK: items and strands stand as the database says (handled, or
  * pending again). TRANSIENT: ask again later. */
-ONCE_API enum once_status once_session_settle(struct once_session *session,
-					      struct once_item *items,
-					      size_t count,
-					      struct once_error *err)
-	ONCE_MUST_CHECK;
+ONCE_API enum once_status once_session_settle(
+	struct once_session *session, struct once_item *items, size_t count,
+	struct once_error *err) ONCE_MUST_CHECK;
 
 ONCE_API int once_ending_is_final(enum once_ending ending);
 ONCE_API const char *once_ending_word(enum once_ending ending);
@@ -257,8 +259,8 @@ ONCE_API enum once_status once_session_read_position(
  * that exists stays. */
 ONCE_API enum once_status once_session_create_positions(
 	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count, struct once_error *err)
-	ONCE_MUST_CHECK;
+	const int64_t *offsets, size_t count,
+	struct once_error *err) ONCE_MUST_CHECK;
 
 /* ---- looking at it ---- */
 
@@ -296,9 +298,8 @@ ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
 				       struct once_error *err) ONCE_MUST_CHECK;
 
 /* Is the schema one this library knows? CONFIG names both versions. */
-ONCE_API enum once_status once_schema_check(const char *conninfo,
-					    struct once_error *err)
-	ONCE_MUST_CHECK;
+ONCE_API enum once_status once_schema_check(
+	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);
