@@ -1,0 +1,304 @@
+/*
+ * test_batch.c - the promise: one effect for each msg_id and each biz_id, in
+ * few transactions, silently.
+ */
+#include "servers.h"
+#include "suite.h"
+#include "trial.h"
+
+#include <process.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct trial trial;
+static struct mail mail;
+
+static void set_up(void)
+{
+	trial_init(&trial, NULL, 0);
+}
+
+static void tear_down(void)
+{
+	mail_fini(&mail);
+	trial_fini(&trial);
+}
+
+static int64_t effects(void)
+{
+	return trial_count(&trial, "SELECT count(*) FROM effect");
+}
+
+START_TEST(the_same_message_twice_takes_effect_once) /* C24 */
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[0].key_kind, ONCE_KEY_MSG_ID);
+	ck_assert_int_eq(mail.items[0].stage, ONCE_STAGE_DATABASE);
+	ck_assert_int_eq(effects(), 1);
+	ck_assert_uint_eq(trial_calls, 1);
+}
+END_TEST
+
+START_TEST(another_message_for_the_same_operation_is_a_duplicate) /* C27 */
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	mail_set_id(&mail, 0, "sent again");
+	mail.items[0].record.offset = 77;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[0].key_kind, ONCE_KEY_BIZ_ID);
+	ck_assert_int_eq(effects(), 1);
+}
+END_TEST
+
+START_TEST(a_batch_with_repetitions_is_one_transaction) /* C37 */
+{
+	char id[32];
+
+	mail_init(&mail, 500);
+	for (size_t i = 250; i < 500; i++) {
+		snprintf(id, sizeof(id), "%c%zu", i % 2 ? 'm' : 'b', i - 250);
+		if (i % 2)
+			mail_set_id(&mail, i, id);
+		else
+			mail_set_biz(&mail, i, id);
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(trial.stats.committed, 1);
+	ck_assert_uint_eq(trial.stats.rolled_back, 0);
+	ck_assert_int_eq(effects(), 250);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 250);
+	/* The odd ones share a msg_id, but are for another operation. */
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 125);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_CONFLICT_ENDING), 125);
+}
+END_TEST
+
+START_TEST(a_repetition_in_the_batch_is_told_with_its_key_and_stage)
+{
+	mail_init(&mail, 3);
+	mail_set_id(&mail, 1, "m0");
+	mail_set_biz(&mail, 1, "b0");
+	mail_set_biz(&mail, 2, "b0");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[1], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[1].key_kind, ONCE_KEY_MSG_ID);
+	ck_assert_int_eq(mail.items[1].stage, ONCE_STAGE_BATCH);
+	ck_ending(mail.items[2], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[2].key_kind, ONCE_KEY_BIZ_ID);
+}
+END_TEST
+
+/* Lines of our session's process in the server's log. */
+static unsigned lines_logged(int64_t backend)
+{
+	const char *path = servers_find_log(SERVER_PG);
+	char *log = path == NULL ? NULL : read_file(path);
+	char wanted[32];
+	unsigned lines = 0;
+
+	snprintf(wanted, sizeof(wanted), "[%lld]", (long long)backend);
+	for (char *at = log; at != NULL && (at = strstr(at, wanted)); at++)
+		lines++;
+	free(log);
+	return lines;
+}
+
+START_TEST(a_thousand_duplicates_leave_no_line_in_the_log) /* C34, C41 */
+{
+	mail_init(&mail, 1000);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 1000);
+	ck_assert_uint_eq(lines_logged(trial_backend(&trial)), 0);
+}
+END_TEST
+
+START_TEST(duplicates_burn_no_number_of_a_sequence) /* C39 */
+{
+	static const char sequences[] =
+		"SELECT coalesce(sum(last_value), 0) FROM pg_sequences "
+		"WHERE schemaname = 'once'";
+	int64_t before;
+
+	mail_init(&mail, 1000);
+	trial_run(&trial, &mail, ONCE_OK);
+	before = trial_count(&trial, sequences);
+	for (int i = 0; i < 20; i++) {
+		mail_again(&mail);
+		trial_run(&trial, &mail, ONCE_OK);
+	}
+	ck_assert_int_eq(trial_count(&trial, sequences), before);
+	ck_assert_int_eq(effects(), 1000);
+}
+END_TEST
+
+START_TEST(no_identity_of_the_schema_is_narrower_than_bigint) /* C39 */
+{
+	mail_init(&mail, 1);
+	ck_assert_int_eq(
+		trial_count(&trial,
+			    "SELECT count(*) FROM information_schema.columns "
+			    "WHERE table_schema = 'once' AND data_type <> "
+			    "'bigint' AND (is_identity = 'YES' OR "
+			    "column_default LIKE 'nextval%')"),
+		0);
+}
+END_TEST
+
+START_TEST(another_payload_under_a_known_operation_is_a_conflict) /* C29 */
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	mail_set_id(&mail, 0, "other");
+	mail_set_value(&mail, 0, "other");
+	mail.items[0].record.offset = 5;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_CONFLICT_ENDING);
+	ck_assert_int_eq(mail.items[0].cause, ONCE_CAUSE_CONFLICT);
+	ck_assert_int_eq(effects(), 1);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.parked WHERE "
+				     "message_offset = 5 AND state = 'dead' "
+				     "AND cause = 'conflict' AND value = "
+				     "'other' AND fingerprint <> "
+				     "original_fingerprint"),
+			 1);
+}
+END_TEST
+
+START_TEST(the_same_msg_id_for_another_operation_is_a_conflict)
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	mail_set_biz(&mail, 0, "another");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_CONFLICT_ENDING);
+	ck_assert_int_eq(mail.items[0].key_kind, ONCE_KEY_MSG_ID);
+}
+END_TEST
+
+START_TEST(null_and_empty_values_are_two_things) /* C62 */
+{
+	mail_init(&mail, 2);
+	mail_set_value(&mail, 0, NULL);
+	mail_set_value(&mail, 1, "");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 2);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM effect WHERE "
+				     "msg_id = 'm0' AND value IS NULL"),
+			 1);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM effect WHERE "
+				     "msg_id = 'm1' AND value = ''"),
+			 1);
+	/* and two payloads: the one isn't a re-send of the other */
+	mail_again(&mail);
+	mail_set_value(&mail, 0, "");
+	mail_set_value(&mail, 1, NULL);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_CONFLICT_ENDING), 2);
+}
+END_TEST
+
+START_TEST(two_scopes_do_not_know_each_other)
+{
+	struct once_route_options options[2] = { trial_route(), trial_route() };
+
+	options[1].scope = "group/other";
+	mail_init(&mail, 2);
+	trial_fini(&trial);
+	trial_init(&trial, options, 2);
+	mail_set_id(&mail, 1, "m0");
+	mail_set_biz(&mail, 1, "b0");
+	mail.items[1].route = 1;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 2);
+	ck_assert_uint_eq(trial.stats.committed, 1);
+}
+END_TEST
+
+START_TEST(a_json_key_on_a_tombstone_is_a_bad_key) /* C62 */
+{
+	struct once_route_options options[2] = { trial_route(), trial_route() };
+
+	options[0].biz_id = "{json:/no}";
+	options[1].biz_id = "{json:/no}";
+	options[1].on_bad_key = ONCE_BAD_KEY_HALT;
+	mail_init(&mail, 2);
+	trial_fini(&trial);
+	trial_init(&trial, options, 2);
+	mail_set_value(&mail, 0, NULL);
+	mail_set_value(&mail, 1, NULL);
+	mail.items[1].route = 1;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DEAD_ENDING);
+	ck_assert_int_eq(mail.items[0].cause, ONCE_CAUSE_BAD_KEY);
+	ck_ending(mail.items[1], ONCE_HALTED_ENDING);
+	ck_assert_uint_eq(trial_calls, 0);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.parked WHERE "
+				     "cause = 'bad_key' AND value IS NULL AND "
+				     "msg_id = 'm0'"),
+			 1);
+}
+END_TEST
+
+START_TEST(a_conflict_that_is_to_be_skipped_is_not_parked)
+{
+	struct once_route_options options = trial_route();
+
+	options.on_conflict = ONCE_CONFLICT_SKIP;
+	mail_init(&mail, 2);
+	trial_fini(&trial);
+	trial_init(&trial, &options, 1);
+	mail_set_biz(&mail, 1, "b0");
+	mail_set_value(&mail, 1, "other");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[1], ONCE_CONFLICT_ENDING);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.parked"), 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("batch");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG));
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, the_same_message_twice_takes_effect_once);
+	tcase_add_test(tests,
+		       another_message_for_the_same_operation_is_a_duplicate);
+	tcase_add_test(tests, a_batch_with_repetitions_is_one_transaction);
+	tcase_add_test(
+		tests,
+		a_repetition_in_the_batch_is_told_with_its_key_and_stage);
+	tcase_add_test(tests, a_thousand_duplicates_leave_no_line_in_the_log);
+	tcase_add_test(tests, duplicates_burn_no_number_of_a_sequence);
+	tcase_add_test(tests,
+		       no_identity_of_the_schema_is_narrower_than_bigint);
+	tcase_add_test(tests,
+		       another_payload_under_a_known_operation_is_a_conflict);
+	tcase_add_test(tests,
+		       the_same_msg_id_for_another_operation_is_a_conflict);
+	tcase_add_test(tests, null_and_empty_values_are_two_things);
+	tcase_add_test(tests, two_scopes_do_not_know_each_other);
+	tcase_add_test(tests, a_json_key_on_a_tombstone_is_a_bad_key);
+	tcase_add_test(tests, a_conflict_that_is_to_be_skipped_is_not_parked);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
