@@ -38,15 +38,12 @@ enum partition_state {
 #undef X
 };
 
-struct lane;
-
 struct source_partition {
 	struct source_partition *next;
 	char *topic;
 	int32_t number;
 	size_t route;
-	struct lane *lane; /* NULL: none yet */
-	unsigned lane_index;
+	struct mailbox *lane; /* NULL: none yet */
 
 	enum partition_state state;
 	uint64_t epoch;          /* of the assignment */

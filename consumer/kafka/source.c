@@ -225,7 +225,8 @@ static rd_kafka_topic_partition_list_t *list_topics(const struct config *cfg)
 	return list;
 }
 
-enum once_status source_start(struct source *source, struct lane **lanes,
+enum once_status source_start(struct source *source,
+			      struct mailbox *const *lanes,
 			      struct once_error *err)
 {
 	rd_kafka_topic_partition_list_t *list =

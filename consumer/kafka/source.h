@@ -10,19 +10,17 @@
 #define ONCED_SOURCE_H
 
 #include "config.h"
-#include "mailbox.h"
 
 #include <once/once.h>
 #include <stdbool.h>
 
-struct lane;
+struct mailbox;
 struct numbers;
 struct source;
 struct text;
 
 struct source_options {
 	const struct config *cfg;
-	struct lane **lanes; /* cfg->lanes of them; outlive the source */
 	struct numbers *numbers;
 };
 
@@ -40,7 +38,9 @@ enum once_status source_create(const struct source_options *options,
 			       struct source **ret_source,
 			       struct once_error *err);
 struct mailbox *source_reports(struct source *source);
-enum once_status source_start(struct source *source, struct lane **lanes,
+/* `lanes`: cfg->lanes mailboxes that take orders; they outlive the thread. */
+enum once_status source_start(struct source *source,
+			      struct mailbox *const *lanes,
 			      struct once_error *err);
 
 /* Threads: main. Ask it to stop reading, let go of what is in flight, commit

@@ -14,6 +14,7 @@
 #ifndef ONCED_SOURCE_IMPL_H
 #define ONCED_SOURCE_IMPL_H
 
+#include "mailbox.h"
 #include "partition.h"
 #include "source.h"
 
@@ -33,7 +34,7 @@ struct partition_view {
 
 struct source {
 	struct source_options options;
-	struct lane **lanes;
+	struct mailbox *const *lanes; /* they take orders */
 	rd_kafka_t *rk;
 	int wake_fd; /* an eventfd: queues, reports and stop write to it */
 	struct mailbox reports;

@@ -5,7 +5,6 @@
 #include "source_impl.h"
 
 #include "clock.h"
-#include "lane.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -27,7 +26,7 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->kind = kind;
 	order->address = partition_address(partition);
 	order->parcel = parcel;
-	mailbox_put(lane_orders(partition->lane), order);
+	mailbox_put(partition->lane, order);
 }
 
 void source_open(struct source *source, struct source_partition *partition)
@@ -116,7 +115,7 @@ static void order_creation(struct source_partition *partition, int64_t *offsets,
 	order->offsets = offsets;
 	order->offset_count = count;
 	partition_enter(partition, PARTITION_CREATING);
-	mailbox_put(lane_orders(partition->lane), order);
+	mailbox_put(partition->lane, order);
 }
 
 static int64_t *no_offsets(size_t count)

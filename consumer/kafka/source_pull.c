@@ -8,7 +8,6 @@
 #include "bytes.h"
 #include "clock.h"
 #include "fault.h"
-#include "lane.h"
 #include "log.h"
 #include "numbers.h"
 

@@ -6,7 +6,6 @@
 #include "source_impl.h"
 
 #include "clock.h"
-#include "lane.h"
 #include "log.h"
 #include "numbers.h"
 
@@ -32,9 +31,9 @@ struct source_partition *source_find(struct source *source, const char *topic,
 
 /* ---- coming ---- */
 
-static unsigned least_loaded_lane(struct source *source)
+static struct mailbox *least_loaded_lane(struct source *source)
 {
-	unsigned best = 0;
+	struct mailbox *best = NULL;
 	size_t best_load = SIZE_MAX;
 
 	for (unsigned lane = 0; lane < source->options.cfg->lanes; lane++) {
@@ -42,9 +41,10 @@ static unsigned least_loaded_lane(struct source *source)
 
 		for (const struct source_partition *at = source->partitions;
 		     at != NULL; at = at->next)
-			load += partition_is_held(at) && at->lane_index == lane;
+			load += partition_is_held(at) &&
+				at->lane == source->lanes[lane];
 		if (load < best_load) {
-			best = lane;
+			best = source->lanes[lane];
 			best_load = load;
 		}
 	}
@@ -78,8 +78,7 @@ static void take_partition(struct source *source, const char *topic,
 	partition->epoch++;
 	partition->busy = false;
 	partition->committed_next = -1;
-	partition->lane_index = least_loaded_lane(source);
-	partition->lane = source->lanes[partition->lane_index];
+	partition->lane = least_loaded_lane(source);
 	partition->queue =
 		rd_kafka_queue_get_partition(source->rk, topic, number);
 	rd_kafka_queue_forward(partition->queue, NULL);

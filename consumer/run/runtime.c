@@ -9,6 +9,7 @@
 #include "admin.h"
 #include "bytes.h"
 #include "clock.h"
+#include "error.h"
 #include "exit_codes.h"
 #include "lane.h"
 #include "log.h"
@@ -34,7 +35,8 @@ struct runtime {
 	struct numbers *numbers;
 	struct source *source;
 	struct lane **lanes;
-	unsigned lane_count; /* started */
+	struct mailbox **orders; /* of each lane */
+	unsigned lane_count;     /* started */
 	struct admin *admin;
 };
 
@@ -141,6 +143,9 @@ static enum once_status start_lanes(struct runtime *runtime,
 	};
 
 	runtime->lanes = calloc(runtime->cfg->lanes, sizeof(struct lane *));
+	runtime->orders = calloc(runtime->cfg->lanes, sizeof(struct mailbox *));
+	if (runtime->lanes == NULL || runtime->orders == NULL)
+		return error_no_memory(err);
 	while (runtime->lane_count < runtime->cfg->lanes) {
 		unsigned i = runtime->lane_count;
 		enum once_status status;
@@ -149,6 +154,7 @@ static enum once_status start_lanes(struct runtime *runtime,
 		status = lane_start(&options, &runtime->lanes[i], err);
 		if (status != ONCE_OK)
 			return status;
+		runtime->orders[i] = lane_orders(runtime->lanes[i]);
 		runtime->lane_count++;
 	}
 	return ONCE_OK;
@@ -199,7 +205,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	if (status == ONCE_OK)
 		status = start_admin(runtime, err);
 	if (status == ONCE_OK)
-		status = source_start(runtime->source, runtime->lanes, err);
+		status = source_start(runtime->source, runtime->orders, err);
 	return status;
 }
 
@@ -210,6 +216,7 @@ static void tear_down(struct runtime *runtime)
 	admin_stop(runtime->admin);
 	for (unsigned i = 0; i < runtime->lane_count; i++)
 		lane_stop(runtime->lanes[i]);
+	free(runtime->orders);
 	free(runtime->lanes);
 	source_destroy(runtime->source);
 	numbers_destroy(runtime->numbers);
