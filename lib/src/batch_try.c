@@ -390,6 +390,9 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
 	}
+	/* Lost, if a handler has spoilt it in the try before. */
+	if (once_session_connect(batch->session, err) != ONCE_OK)
+		return ONCE__TRY_STOP;
 	once__batch_find_duplicates(batch, from, to);
 	once__pg_begin(batch->session->pg);
 	if (!claim(batch, from, to) || !handle(batch, from, to) ||

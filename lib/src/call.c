@@ -18,7 +18,7 @@ static const char *skip_comment(const char *sql)
 	int depth = 1;
 
 	if (sql[1] == '-')
-		return sql + strcspn(sql, "\n");
+		return sql + strcspn(sql, "\r\n");
 	for (sql += 2; *sql != '\0' && depth > 0; sql++) {
 		if (sql[0] == '*' && sql[1] == '/') {
 			depth--;
@@ -54,22 +54,39 @@ static bool is_word(const char *sql, const char *word)
 		 (after >= '0' && after <= '9'));
 }
 
+/* clang-format off */
+static const char ends_transaction[] =
+	"the handler may not begin or end a transaction; return a verdict";
+static const char forgets_statements[] =
+	"the handler may not drop the session's statements; they aren't its own";
+
+static const struct {
+	const char *word;
+	const char *refusal;
+} refused[] = {
+	{ "begin",      ends_transaction },
+	{ "start",      ends_transaction },
+	{ "commit",     ends_transaction },
+	{ "end",        ends_transaction },
+	{ "rollback",   ends_transaction },
+	{ "abort",      ends_transaction },
+	{ "prepare",    ends_transaction },
+	{ "deallocate", forgets_statements },
+	{ "discard",    forgets_statements },
+	{ "copy",       "COPY needs the raw session; use once_pgconn()" },
+};
+/* clang-format on */
+
 /* NULL: it may go. The extended protocol takes one statement at a time, and
  * PostgreSQL refuses COMMIT inside a function or procedure of ours, so the
  * first word tells. */
 static const char *why_refused(const char *sql)
 {
-	static const char *const ends[] = { "begin",  "start",    "commit",
-					    "end",    "rollback", "abort",
-					    "prepare" };
 	const char *word = first_word(sql);
 
-	if (is_word(word, "copy"))
-		return "COPY needs the raw session; use once_pgconn()";
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (is_word(word, ends[i]))
-			return "the handler may not begin or end a "
-			       "transaction; return a verdict";
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (is_word(word, refused[i].word))
+			return refused[i].refusal;
 	return NULL;
 }
 
@@ -88,7 +105,10 @@ static bool leave_raw(struct once_call *call)
 	if (!call->raw)
 		return true;
 	call->raw = false;
-	return once__pg_leave_raw(call->pg, call->tag);
+	if (once__pg_leave_raw(call->pg, call->tag))
+		return true;
+	call->saw_error = true; /* with its own eyes */
+	return false;
 }
 
 void once_send(struct once_call *call, const char *sql,

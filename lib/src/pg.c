@@ -18,8 +18,9 @@
 #include <string.h>
 
 enum {
-	POLL_EVERY = 32
-}; /* sends between two looks at the socket */
+	POLL_EVERY = 32, /* sends between two looks at the socket */
+	MOST_UNSENT = 4 << 20 /* bytes; then the server is waited for */
+};
 
 enum kind {
 	KIND_PREPARE,
@@ -51,6 +52,8 @@ struct once__pg {
 
 	struct arena params; /* copies of text parameters */
 	unsigned sends;
+	size_t unsent; /* at most so many bytes, of parameters */
+	int backend;   /* the process that the raw session belonged to */
 	bool failed;
 	bool lost;
 	struct once__pg_failure failure;
@@ -62,39 +65,36 @@ struct once__pg {
 static const struct {
 	const char *prefix; /* of the SQLSTATE */
 	enum once__pg_class class;
+	bool ours; /* only of our own statements; else it is the message's */
 } classes[] = {
-	{ "40001", ONCE__PG_REPEAT },  /* serialization_failure */
-	{ "40P01", ONCE__PG_REPEAT },  /* deadlock_detected */
-	{ "55P03", ONCE__PG_REPEAT },  /* lock_not_available */
-	{ "08",    ONCE__PG_SERVER },  /* connection */
-	{ "25006", ONCE__PG_SERVER },  /* read_only_sql_transaction */
-	{ "57P",   ONCE__PG_SERVER },  /* shutdown, crash, cannot connect now */
-	{ "53",    ONCE__PG_SERVER },  /* no disk, memory, connections */
-	{ "58",    ONCE__PG_SERVER },  /* input/output of the server */
-	{ "XX",    ONCE__PG_SERVER },  /* corruption */
-	{ "26000", ONCE__PG_SERVER },  /* our prepared statement is gone */
-	{ "25P03", ONCE__PG_SERVER },  /* idle in transaction timeout */
-	{ "42501", ONCE__PG_RIGHTS },
-	{ "3F000", ONCE__PG_SCHEMA },
-	{ "42P01", ONCE__PG_SCHEMA },
-	{ "42703", ONCE__PG_SCHEMA },
+	{ "40001", ONCE__PG_REPEAT, false }, /* serialization_failure */
+	{ "40P01", ONCE__PG_REPEAT, false }, /* deadlock_detected */
+	{ "55P03", ONCE__PG_REPEAT, false }, /* lock_not_available */
+	{ "57014", ONCE__PG_REPEAT, true },  /* cancelled, timed out */
+	{ "08",    ONCE__PG_SERVER, false }, /* connection */
+	{ "25006", ONCE__PG_SERVER, false }, /* read_only_sql_transaction */
+	{ "57P",   ONCE__PG_SERVER, false }, /* shutdown, crash, not yet up */
+	{ "53",    ONCE__PG_SERVER, false }, /* no disk, memory, connections */
+	{ "58030", ONCE__PG_SERVER, false }, /* input/output of the server */
+	{ "XX001", ONCE__PG_SERVER, false }, /* corruption, of a table */
+	{ "XX002", ONCE__PG_SERVER, false }, /* or of an index */
+	{ "26000", ONCE__PG_SERVER, false }, /* our prepared statement is gone */
+	{ "58",    ONCE__PG_SERVER, true },
+	{ "XX",    ONCE__PG_SERVER, true },
+	{ "42501", ONCE__PG_RIGHTS, true },
+	{ "3F000", ONCE__PG_SCHEMA, true },
+	{ "42P01", ONCE__PG_SCHEMA, true },
+	{ "42703", ONCE__PG_SCHEMA, true },
 };
 /* clang-format on */
 
 static enum once__pg_class classify(const char *sqlstate, size_t tag)
 {
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		enum once__pg_class class = classes[i].class;
-
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (strncmp(sqlstate, classes[i].prefix,
-			    strlen(classes[i].prefix)) != 0)
-			continue;
-		/* A handler's missing table is that handler's fault. */
-		if (tag != ONCE__PG_OURS &&
-		    (class == ONCE__PG_RIGHTS || class == ONCE__PG_SCHEMA))
-			return ONCE__PG_MESSAGE;
-		return class;
-	}
+			    strlen(classes[i].prefix)) == 0 &&
+		    (tag == ONCE__PG_OURS || !classes[i].ours))
+			return classes[i].class;
 	return ONCE__PG_MESSAGE;
 }
 
@@ -123,13 +123,31 @@ static void lose(struct once__pg *pg)
 	pg->failure.class = ONCE__PG_SERVER;
 }
 
+/* The session is over, or of no more use: no message is at fault. A prepared
+ * statement whose table was altered since fails for ever (plancache.c). */
+static bool is_of_session(const PGresult *res)
+{
+	const char *severity =
+		PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *function = PQresultErrorField(res, PG_DIAG_SOURCE_FUNCTION);
+
+	if (severity != NULL &&
+	    (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+		return true;
+	return function != NULL &&
+	       strcmp(function, "RevalidateCachedQuery") == 0;
+}
+
 static void fail_with(struct once__pg *pg, size_t tag, const PGresult *res)
 {
+	bool is_first = !pg->failed;
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	const char *primary = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
 	once__pg_fail(pg, tag, sqlstate == NULL ? "08006" : sqlstate,
 		      primary == NULL ? PQresultErrorMessage(res) : primary);
+	if (is_first && is_of_session(res))
+		pg->failure.class = ONCE__PG_SERVER;
 }
 
 const struct once__pg_failure *once__pg_failure(const struct once__pg *pg)
@@ -232,6 +250,8 @@ static void take_answer(struct once__pg *pg, PGresult *res)
 			owed->statement->state = ONCE__PG_READY;
 		if (owed->keep && keep(pg, res))
 			return;
+		if (owed->keep)
+			once__pg_fail(pg, owed->tag, "53200", "out of memory");
 	} else {
 		if (owed->kind == KIND_PREPARE)
 			owed->statement->state = ONCE__PG_NEW;
@@ -390,6 +410,23 @@ static bool execute(struct once__pg *pg, size_t tag, const char *sql,
 				   values, sizes, formats, 0);
 }
 
+/* libpq would take in any amount, up to its limit: then the session is lost. */
+static void throttle(struct once__pg *pg, const struct once_param *params,
+		     size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		pg->unsent += params[i].value.size;
+	if (++pg->sends % POLL_EVERY == 0)
+		once__pg_poll(pg);
+	if (pg->unsent < MOST_UNSENT)
+		return;
+	while (!pg->lost && PQflush(pg->conn) > 0) {
+		exchange(pg, -1);
+		take_answers(pg);
+	}
+	pg->unsent = 0;
+}
+
 static void send_kept(struct once__pg *pg, size_t tag, bool kept,
 		      const char *sql, const struct once_param *params,
 		      size_t count)
@@ -406,8 +443,7 @@ static void send_kept(struct once__pg *pg, size_t tag, bool kept,
 	if (pg->failed)
 		return;
 	owe(pg, owed);
-	if (++pg->sends % POLL_EVERY == 0)
-		once__pg_poll(pg);
+	throttle(pg, params, count);
 }
 
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
@@ -501,17 +537,22 @@ enum once__pg_commit once__pg_commit(struct once__pg *pg)
 
 void once__pg_rollback(struct once__pg *pg)
 {
+	bool useless = pg->failed && pg->failure.class == ONCE__PG_SERVER;
+
 	sync_and_wait(pg);
 	clear_transaction(pg);
 	send_control(pg, "ROLLBACK", false);
 	sync_and_wait(pg);
-	if (!pg->lost && PQtransactionStatus(pg->conn) != PQTRANS_IDLE)
-		lose(pg);
+	if (!pg->lost &&
+	    (useless || PQtransactionStatus(pg->conn) != PQTRANS_IDLE))
+		lose(pg); /* the next one may find a better server */
 	clear_transaction(pg);
 }
 
 /* ---- the raw session ---- */
 
+static const char defer_sql[] =
+	"SET CONSTRAINTS once.commit_guard_released_fkey DEFERRED";
 static const char guard_sql[] =
 	"INSERT INTO once.commit_guard (backend, released) "
 	"VALUES (pg_backend_pid(), -1)";
@@ -520,6 +561,7 @@ static const char release_sql[] =
 
 struct pg_conn *once__pg_enter_raw(struct once__pg *pg)
 {
+	once__pg_send(pg, ONCE__PG_OURS, defer_sql, NULL, 0);
 	once__pg_send(pg, ONCE__PG_OURS, guard_sql, NULL, 0);
 	sync_and_wait(pg);
 	if (pg->failed || pg->lost)
@@ -529,35 +571,56 @@ struct pg_conn *once__pg_enter_raw(struct once__pg *pg)
 		lose(pg);
 		return NULL;
 	}
+	pg->backend = PQbackendPID(pg->conn);
 	return pg->conn;
 }
 
-static const char *raw_fault(PGTransactionStatusType status)
+static const char ended_text[] = "the handler ended the transaction";
+
+/* NULL: it is still the session, and the transaction, that we gave away. */
+static const char *raw_fault(const struct once__pg *pg)
 {
+	PGTransactionStatusType status = PQtransactionStatus(pg->conn);
+
+	if (PQbackendPID(pg->conn) != pg->backend)
+		return "the handler opened another session";
 	if (status == PQTRANS_IDLE)
-		return "the handler ended the transaction";
-	if (status == PQTRANS_INERROR)
-		return "the handler left the transaction failed";
-	return "the handler left the session busy";
+		return ended_text;
+	if (status != PQTRANS_INTRANS && status != PQTRANS_INERROR)
+		return "the handler left the session busy";
+	return NULL;
+}
+
+/* A guard that is gone was rolled back, whatever has begun since. */
+static bool release_guard(struct once__pg *pg, size_t tag)
+{
+	const struct once_rows *rows =
+		once__pg_exec(pg, ONCE__PG_OURS, release_sql, NULL, 0);
+
+	if (rows != NULL && once_rows_affected(rows) != 1)
+		once__pg_fail(pg, tag, "2D000", ended_text);
+	return !pg->failed;
 }
 
 bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 {
-	PGTransactionStatusType status = PQtransactionStatus(pg->conn);
+	const char *fault = raw_fault(pg);
 
 	if (PQstatus(pg->conn) == CONNECTION_BAD) {
 		lose(pg);
 		return false;
 	}
-	if (status != PQTRANS_INTRANS)
-		once__pg_fail(pg, tag, "2D000", raw_fault(status));
-	if (status == PQTRANS_ACTIVE || PQsetnonblocking(pg->conn, 1) != 0 ||
+	if (PQtransactionStatus(pg->conn) == PQTRANS_INERROR)
+		once__pg_fail(pg, tag, "25P02",
+			      "the handler left the transaction failed");
+	if (fault != NULL)
+		once__pg_fail(pg, tag, "2D000", fault);
+	if (fault != NULL || PQsetnonblocking(pg->conn, 1) != 0 ||
 	    !PQenterPipelineMode(pg->conn)) {
-		pg->lost = true;
+		pg->lost = true; /* who knows what else it did */
 		return false;
 	}
-	once__pg_send(pg, ONCE__PG_OURS, release_sql, NULL, 0);
-	return !pg->failed;
+	return !pg->failed && release_guard(pg, tag);
 }
 
 static bool run_script(struct once__pg *pg, const char *sql)
