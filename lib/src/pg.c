@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-	POLL_EVERY = 32, /* sends between two looks at the socket */
+	POLL_EVERY = 32,      /* sends between two looks at the socket */
 	MOST_UNSENT = 4 << 20 /* bytes; then the server is waited for */
 };
 
@@ -70,7 +70,7 @@ static const struct {
 	{ "40001", ONCE__PG_REPEAT, false }, /* serialization_failure */
 	{ "40P01", ONCE__PG_REPEAT, false }, /* deadlock_detected */
 	{ "55P03", ONCE__PG_REPEAT, false }, /* lock_not_available */
-	{ "57014", ONCE__PG_REPEAT, true },  /* cancelled, timed out */
+	{ "57014", ONCE__PG_SERVER, true },  /* cancelled, timed out */
 	{ "08",    ONCE__PG_SERVER, false }, /* connection */
 	{ "25006", ONCE__PG_SERVER, false }, /* read_only_sql_transaction */
 	{ "57P",   ONCE__PG_SERVER, false }, /* shutdown, crash, not yet up */
