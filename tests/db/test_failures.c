@@ -368,8 +368,9 @@ START_TEST(a_claim_that_is_cut_off_is_no_messages_fault)
 	pg_fixture_run(&trial.pg,
 		       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "
 		       "statement_timeout = ''100ms''', current_database()); "
-		       "END $$; BEGIN; LOCK TABLE once.consume_log IN "
-		       "EXCLUSIVE MODE");
+		       "END $$");
+	pg_fixture_run(&trial.pg, "BEGIN; LOCK TABLE once.consume_log IN "
+				  "EXCLUSIVE MODE");
 	trial_run(&trial, &mail, ONCE_TRANSIENT);
 	ck_assert_str_eq(trial.err.sqlstate, "57014");
 	pg_fixture_run(&trial.pg, "ROLLBACK");
