@@ -5,6 +5,7 @@
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
  *	batch_duplicates.c  messages that repeat one of the same batch
+ *	batch_settle.c      whether an unanswered COMMIT was carried out
  */
 #ifndef ONCE__BATCH_H
 #define ONCE__BATCH_H
@@ -42,6 +43,9 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 
 /* The planned endings become true: their COMMIT was answered, or found. */
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
+
+/* Its ending is, or is going to be, a row of once.parked. */
+bool once__work_is_parked(const struct once__work *work);
 
 /* Find, among works[from..to) that are to be handled, those that repeat an
  * earlier one, and set their `first` and `key_kind`. */

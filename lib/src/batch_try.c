@@ -274,7 +274,7 @@ static bool handle(struct once__batch *batch, size_t from, size_t to)
 
 /* ---- finish ---- */
 
-static bool is_to_be_parked(const struct once__work *work)
+bool once__work_is_parked(const struct once__work *work)
 {
 	if (work->planned == ONCE_CONFLICT_ENDING)
 		return work->route->on_conflict == ONCE_CONFLICT_PARK;
@@ -296,7 +296,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 	(void)for_each_consumer(batch, pick_claimers(batch, from, to),
 				set_results);
 	for (size_t i = from; i < to; i++)
-		if (is_to_be_parked(&batch->works[i]))
+		if (once__work_is_parked(&batch->works[i]))
 			once__parked_add(session->pg, &batch->works[i]);
 	return once__positions_move(&session->positions, session->pg,
 				    batch->moves, batch->move_count,

@@ -19,6 +19,12 @@ static const char park_sql[] =
 	"attempts = excluded.attempts, cause = excluded.cause, "
 	"reason = excluded.reason, sqlstate = excluded.sqlstate";
 
+static const char holds_sql[] =
+	"SELECT 1 FROM once.parked WHERE consumer_id = $1::bigint "
+	"AND topic = $2::text AND partition = $3::int4 "
+	"AND message_offset = $4::int8 AND state = 'dead' "
+	"AND attempts = $5::int4 AND cause = $6::text";
+
 static void fill_headers(const struct once_record *record,
 			 struct once__pg_array *names,
 			 struct once__pg_array *values)
@@ -79,4 +85,27 @@ void once__parked_add(struct once__pg *pg, const struct once__work *work)
 	send_row(pg, work, &names, &values);
 	once__pg_array_fini(&names);
 	once__pg_array_fini(&values);
+}
+
+bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
+			bool *ret_holds)
+{
+	const struct once_item *item = work->item;
+	const struct once_record *record = work->msg.record;
+	const struct once_rows *rows;
+	char numbers[4][24];
+
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, holds_sql,
+		ONCE_PARAMS(
+			once__pg_int8(numbers[0], work->consumer_id),
+			ONCE_TEXT(bytes_text(record->topic)),
+			once__pg_int8(numbers[1], record->partition),
+			once__pg_int8(numbers[2], record->offset),
+			once__pg_int8(numbers[3], item->attempt),
+			ONCE_TEXT(bytes_text(once_cause_word(item->cause)))));
+	if (rows == NULL)
+		return false;
+	*ret_holds = once_rows_count(rows) > 0;
+	return true;
 }

@@ -9,4 +9,8 @@
  * message, however often it is parked. */
 void once__parked_add(struct once__pg *pg, const struct once__work *work);
 
+/* Is there a row of this very ending? For an unanswered COMMIT. */
+bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
+			bool *ret_holds);
+
 #endif

@@ -1,0 +1,172 @@
+/*
+ * cutter.c - a TCP proxy that cuts at a COMMIT.
+ *
+ * The idea: libpq sends "COMMIT" as the text of a Parse message, with the NUL
+ * behind it; nothing else that libonce sends has these seven bytes.
+ */
+#include "cutter.h"
+
+#include <check.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char commit_text[] = "COMMIT"; /* its NUL included */
+
+static struct sockaddr_in local_address(int port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_port = htons((uint16_t)port);
+	return address;
+}
+
+static int connect_by_tcp(const char *port)
+{
+	struct sockaddr_in address = local_address((int)strtol(port, NULL, 10));
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0
+		       ? fd
+		       : -1;
+}
+
+static int connect_by_file(const char *directory, const char *port)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/.s.PGSQL.%s",
+		 directory, port);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0
+		       ? fd
+		       : -1;
+}
+
+static int connect_to_server(PGconn *conn)
+{
+	const char *host = PQhost(conn);
+
+	if (host != NULL && host[0] == '/')
+		return connect_by_file(host, PQport(conn));
+	return connect_by_tcp(PQport(conn));
+}
+
+static bool holds_commit(const char *data, size_t size)
+{
+	for (size_t i = 0; i + sizeof(commit_text) <= size; i++)
+		if (memcmp(data + i, commit_text, sizeof(commit_text)) == 0)
+			return true;
+	return false;
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t written = send(fd, data, size, MSG_NOSIGNAL);
+
+		if (written <= 0)
+			return false;
+		data += written;
+		size -= (size_t)written;
+	}
+	return true;
+}
+
+/* false: this connection is to be cut. */
+static bool pass_on(struct cutter *cutter, int from, int to, bool is_client)
+{
+	char data[65536];
+	ssize_t size = read(from, data, sizeof(data));
+	int cut = *cutter->cut;
+
+	if (size <= 0 || cut == CUT_EVERYTHING)
+		return false;
+	if (!is_client || cut == CUT_NOTHING ||
+	    !holds_commit(data, (size_t)size))
+		return write_all(to, data, (size_t)size);
+	*cutter->cut = CUT_NOTHING;
+	if (cut == CUT_BEFORE_COMMIT)
+		return false;
+	write_all(to, data, (size_t)size);
+	(void)!read(to, data, sizeof(data)); /* the answer */
+	return false;
+}
+
+static void serve(struct cutter *cutter, int client, int server)
+{
+	struct pollfd fds[] = { { client, POLLIN, 0 }, { server, POLLIN, 0 } };
+
+	while (poll(fds, 2, -1) > 0) {
+		if (fds[0].revents != 0 &&
+		    !pass_on(cutter, client, server, true))
+			return;
+		if (fds[1].revents != 0 &&
+		    !pass_on(cutter, server, client, false))
+			return;
+	}
+}
+
+static void serve_all(struct cutter *cutter, PGconn *conn)
+{
+	for (;;) {
+		int client = accept(cutter->listener, NULL, NULL);
+		int server = connect_to_server(conn);
+
+		if (client >= 0 && server >= 0)
+			serve(cutter, client, server);
+		close(client);
+		close(server);
+	}
+}
+
+static int listen_somewhere(int *ret_port)
+{
+	struct sockaddr_in address = local_address(0);
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, size), 0);
+	ck_assert_int_eq(listen(fd, 8), 0);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size),
+			 0);
+	*ret_port = ntohs(address.sin_port);
+	return fd;
+}
+
+void cutter_start(struct cutter *cutter, struct pg_fixture *pg)
+{
+	int port = 0;
+
+	cutter->cut = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ck_assert(cutter->cut != MAP_FAILED);
+	cutter->listener = listen_somewhere(&port);
+	snprintf(cutter->conninfo, sizeof(cutter->conninfo),
+		 "%s host=127.0.0.1 port=%d sslmode=disable "
+		 "gssencmode=disable",
+		 pg->conninfo, port);
+	cutter->pid = fork();
+	ck_assert_int_ge(cutter->pid, 0);
+	if (cutter->pid == 0) {
+		serve_all(cutter, pg->conn);
+		_exit(1);
+	}
+}
+
+void cutter_stop(struct cutter *cutter)
+{
+	kill(cutter->pid, SIGKILL);
+	waitpid(cutter->pid, NULL, 0);
+	close(cutter->listener);
+}

@@ -1,0 +1,30 @@
+/*
+ * cutter.h - a TCP proxy before PostgreSQL that cuts the connection at a
+ * COMMIT, as a network does at the worst moment. A process of its own; one
+ * connection at a time.
+ */
+#ifndef TEST_CUTTER_H
+#define TEST_CUTTER_H
+
+#include "pg_fixture.h"
+
+#include <sys/types.h>
+
+enum cut {
+	CUT_NOTHING,
+	CUT_BEFORE_COMMIT, /* the server never sees it */
+	CUT_AFTER_COMMIT,  /* it is carried out, and the answer lost */
+	CUT_EVERYTHING     /* nobody gets through */
+};
+
+struct cutter {
+	pid_t pid;
+	int listener;
+	volatile int *cut; /* shared with the process; reset by the cut */
+	char conninfo[640];
+};
+
+void cutter_start(struct cutter *cutter, struct pg_fixture *pg);
+void cutter_stop(struct cutter *cutter);
+
+#endif
