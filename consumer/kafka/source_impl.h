@@ -72,7 +72,9 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 
 /* source_pull.c */
 void source_pull(struct source *source);
-void source_free_parcel(struct source *source, struct parcel *parcel);
+/* It has come home, ended or not. */
+void source_free_parcel(struct source *source, const struct address *address,
+			struct parcel *parcel);
 void source_forget_ahead(struct source_partition *partition);
 
 /* source_reports.c */

@@ -156,7 +156,7 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 	if (parcel == NULL)
 		return NULL;
 	parcel->count = count;
-	parcel->bytes = 0;
+	parcel->ended = 0;
 	headers = (struct once_header *)(void *)&parcel->deliveries[count];
 	for (size_t i = 0; i < count; i++) {
 		struct delivery *delivery = &parcel->deliveries[i];
@@ -166,7 +166,6 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 		fill_record(&delivery->record, partition, pulled[i], headers,
 			    own);
 		headers += own;
-		parcel->bytes += pulled[i]->len + pulled[i]->key_len;
 	}
 	return parcel;
 }
@@ -230,10 +229,13 @@ void source_pull(struct source *source)
 	}
 }
 
-void source_free_parcel(struct source *source, struct parcel *parcel)
+void source_free_parcel(struct source *source, const struct address *address,
+			struct parcel *parcel)
 {
 	if (parcel == NULL)
 		return;
+	numbers_returned(source->options.numbers, address->route,
+			 address->topic, parcel->count - parcel->ended);
 	for (size_t i = 0; i < parcel->count; i++)
 		rd_kafka_message_destroy(parcel->deliveries[i].owner);
 	free(parcel);

@@ -76,7 +76,7 @@ void source_take_reports(struct source *source)
 
 		mail = mail->next;
 		take_report(source, report);
-		source_free_parcel(source, report->parcel);
+		source_free_parcel(source, &report->address, report->parcel);
 		free(report);
 	}
 }

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "lane_work.h"
 #include "log.h"
+#include "numbers.h"
 #include "scope.h"
 
 #include <stdatomic.h>
@@ -21,6 +22,8 @@ enum {
 	TROUBLE_FIRST_MS = 100,
 	TROUBLE_MAX_MS = 5000,
 	IDLE_PROBE_MS = 5000, /* an idle session is asked if it still lives */
+	SURVEY_EVERY_MS = 10000,
+	MOST_ROUTES = 64,
 	LONGEST_WAIT_MS = 1000
 };
 
@@ -36,6 +39,7 @@ struct lane {
 	unsigned troubles; /* in a row */
 	int64_t trouble_until_ms;
 	int64_t probed_ms;
+	int64_t surveyed_ms;
 	bool stopping;
 
 	atomic_llong busy_since_ms; /* 0: idle */
@@ -165,6 +169,24 @@ static void run_batch(struct lane *lane)
 		note(lane, status, &err);
 }
 
+/* One lane is enough to look at what all have set aside. */
+static void survey(struct lane *lane)
+{
+	size_t count = lane->options.cfg->route_count;
+	struct once_parked_count counts[MOST_ROUTES];
+	struct once_error err;
+
+	if (lane->options.index != 0 || count > MOST_ROUTES ||
+	    clock_ms() - lane->surveyed_ms < SURVEY_EVERY_MS)
+		return;
+	lane->surveyed_ms = clock_ms();
+	if (!note(lane, once_session_count_parked(lane->session, counts, &err),
+		  &err))
+		return;
+	for (size_t i = 0; i < count; i++)
+		numbers_parked_set(lane->options.numbers, i, &counts[i]);
+}
+
 /* An idle lane would go on calling a dead database reached. */
 static void probe(struct lane *lane)
 {
@@ -193,6 +215,7 @@ static void work_once(struct lane *lane)
 	    !note(lane, lane_work_open(&lane->work, &err), &err))
 		return;
 	run_batch(lane);
+	survey(lane);
 	probe(lane);
 }
 

@@ -181,6 +181,7 @@ static void hold(const struct lane_work *work, struct strand *strand,
 static void advance(struct strand *strand)
 {
 	strand->at++;
+	strand->parcel->ended = strand->at;
 	strand->attempts = 0;
 	strand->pauses = 0;
 	strand->not_before_ms = 0;

@@ -29,7 +29,7 @@ struct delivery {
 /* Messages of one partition, in the order of their offsets. */
 struct parcel {
 	size_t count;
-	size_t bytes; /* keys and values */
+	size_t ended; /* of them, from the first on; the lane counts */
 	struct delivery deliveries[];
 };
 

@@ -296,6 +296,7 @@ int runtime_run(const struct config *cfg)
 	}
 	log_info(LOG_FIELDS(LOG_TEXT("group", cfg->kafka.group),
 			    LOG_NUMBER("lanes", cfg->lanes),
+			    LOG_NUMBER("admin_port", admin_port(runtime.admin)),
 			    LOG_TEXT("librdkafka", source_library_version())),
 		 "onced %s runs", once_version());
 	run_until_told(&runtime);

@@ -1,0 +1,60 @@
+/*
+ * metric_families.h - the one table of what onced counts. Users' dashboards
+ * hold us to these names.
+ */
+#ifndef ONCED_METRIC_FAMILIES_H
+#define ONCED_METRIC_FAMILIES_H
+
+/* clang-format off */
+
+/* X(ID, name, TYPE, bounds, help, labels…); a counter's name gets "_total" on
+ * the page.
+ * For each route: consumed = handled + intercepts + backstop hits + conflicts +
+ * dead + returned + in flight. */
+#define METRIC_FAMILY_TABLE(X)                                                 \
+	X(CONSUMED, "onced_consumed", COUNTER, NULL,                           \
+	  "Messages taken from Kafka.", "route", "topic")                      \
+	X(RETURNED, "onced_returned", COUNTER, NULL,                           \
+	  "Messages taken and given back before they ended.", "route", "topic") \
+	X(HANDLED, "onced_handled", COUNTER, NULL,                             \
+	  "Messages claimed, handled and committed.", "route")                 \
+	X(INTERCEPTS, "onced_intercepts", COUNTER, NULL,                       \
+	  "Duplicates stopped before the database.", "route", "stage", "key")  \
+	X(BACKSTOP_HITS, "onced_backstop_hits", COUNTER, NULL,                 \
+	  "Duplicates stopped by the database's unique key.", "route", "key")  \
+	X(CONFLICTS, "onced_conflicts", COUNTER, NULL,                         \
+	  "Messages with a known key and another payload.", "route", "key")    \
+	X(DEAD, "onced_dead", COUNTER, NULL,                                   \
+	  "Messages parked dead.", "route", "reason")                          \
+	X(RETRIES, "onced_retries", COUNTER, NULL,                             \
+	  "Attempts after the first.", "route", "cause")                       \
+	X(TRANSACTIONS, "onced_transactions", COUNTER, NULL,                   \
+	  "Transactions by how they ended.", "result")                         \
+	X(TRANSACTION_SECONDS, "onced_transaction_seconds", HISTOGRAM, second_bounds, \
+	  "One run of a batch, all its transactions included.", NULL)          \
+	X(BATCH_MESSAGES, "onced_batch_messages", HISTOGRAM, message_bounds,   \
+	  "Messages in a batch.", NULL)                                        \
+	X(HANDLER_SECONDS, "onced_handler_seconds", HISTOGRAM, handler_bounds, \
+	  "One message in its handler.", "route")                              \
+	X(PARTITION_LAG, "onced_partition_lag", GAUGE, NULL,                   \
+	  "Messages behind the end of the partition.", "topic", "partition")   \
+	X(OLDEST_INFLIGHT, "onced_partition_oldest_inflight_seconds", GAUGE, NULL, \
+	  "How long the oldest unended message is here.", "topic", "partition") \
+	X(HALTED, "onced_partition_halted", GAUGE, NULL,                       \
+	  "1: a person has to say how to go on.", "topic", "partition")        \
+	X(LANE_BUSY, "onced_lane_busy_seconds", COUNTER, NULL,                 \
+	  "Time a lane has spent in batches.", "lane")                         \
+	X(PARKED, "onced_parked", GAUGE, NULL,                                 \
+	  "Messages set aside in the database.", "route", "state")             \
+	X(BUILD_INFO, "onced_build_info", GAUGE, NULL,                         \
+	  "1; the versions are in the labels.", "version", "librdkafka", "libpq")
+/* clang-format on */
+
+enum metric {
+#define X(id, name, type, bounds, help, ...) METRIC_##id,
+	METRIC_FAMILY_TABLE(X)
+#undef X
+	METRIC_FAMILY_COUNT
+};
+
+#endif

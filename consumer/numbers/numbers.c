@@ -1,0 +1,296 @@
+/* Cells that are counted often are found once, when a route is set up; those of
+ * a partition come and go with it. */
+#include "numbers.h"
+
+#include "metric_families.h"
+#include "metrics.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	COUNT_KEYS = 2,
+	COUNT_STATES = 2,
+	COUNT_CAUSES = 0
+#define X(name, word) +1
+		ONCE_CAUSE_TABLE(X)
+#undef X
+};
+
+struct route_numbers {
+	const char *name; /* lives in the labels' cells, and here */
+	struct metric_cell *handled;
+	struct metric_cell *intercepts[COUNT_KEYS];
+	struct metric_cell *backstop_hits[COUNT_KEYS];
+	struct metric_cell *conflicts[COUNT_KEYS];
+	struct metric_cell *dead[COUNT_CAUSES];
+	struct metric_cell *retries[COUNT_CAUSES];
+	struct metric_cell *handler_seconds;
+	struct metric_cell *parked[COUNT_STATES];
+};
+
+struct numbers {
+	struct metrics *metrics;
+	struct route_numbers *routes;
+	size_t route_count;
+	struct metric_cell **lanes;
+	struct metric_cell *committed;
+	struct metric_cell *rolled_back;
+	struct metric_cell *unknown;
+	struct metric_cell *transaction_seconds;
+	struct metric_cell *batch_messages;
+};
+
+static const double second_bounds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+					0.1,   0.25,   0.5,   1,    2.5,   5,
+					10,    30,     60,    0 };
+static const double handler_bounds[] = { 0.00001, 0.0001, 0.001, 0.01, 0.1,
+					 1,       10,     60,    0 };
+static const double message_bounds[] = { 1,   2,   5,   10,   20,   50,
+					 100, 200, 500, 1000, 5000, 0 };
+
+static const struct metric_family families[METRIC_FAMILY_COUNT] = {
+#define X(id, name_, type_, bounds_, help_, ...) \
+	[METRIC_##id] = { .name = (name_), \
+			  .type = METRIC_##type_, \
+			  .bounds = (bounds_), \
+			  .help = (help_), \
+			  .labels = { __VA_ARGS__ } },
+	METRIC_FAMILY_TABLE(X)
+#undef X
+};
+
+static struct metric_cell *cell(struct numbers *numbers, enum metric family,
+				const char *first, const char *second,
+				const char *third)
+{
+	const char *const values[] = { first, second, third };
+
+	return metrics_cell(numbers->metrics, family, values);
+}
+
+/* ---- setting up ---- */
+
+static void find_keyed(struct numbers *numbers, struct route_numbers *route)
+{
+	for (int kind = 0; kind < COUNT_KEYS; kind++) {
+		const char *key = once_key_kind_word((enum once_key_kind)kind);
+
+		route->intercepts[kind] = cell(numbers, METRIC_INTERCEPTS,
+					       route->name, "batch", key);
+		route->backstop_hits[kind] = cell(numbers, METRIC_BACKSTOP_HITS,
+						  route->name, key, NULL);
+		route->conflicts[kind] =
+			cell(numbers, METRIC_CONFLICTS, route->name, key, NULL);
+	}
+}
+
+static void find_caused(struct numbers *numbers, struct route_numbers *route)
+{
+	for (int cause = 0; cause < COUNT_CAUSES; cause++) {
+		const char *word = once_cause_word((enum once_cause)cause);
+		bool retried = cause == ONCE_CAUSE_ASKED ||
+			       cause == ONCE_CAUSE_STATEMENT;
+
+		if (cause == ONCE_CAUSE_NONE || cause == ONCE_CAUSE_CONFLICT)
+			continue;
+		if (retried)
+			route->retries[cause] = cell(numbers, METRIC_RETRIES,
+						     route->name, word, NULL);
+		else
+			route->dead[cause] = cell(numbers, METRIC_DEAD,
+						  route->name, word, NULL);
+	}
+}
+
+static void find_route(struct numbers *numbers, struct route_numbers *route,
+		       const char *name)
+{
+	route->name = name;
+	route->handled = cell(numbers, METRIC_HANDLED, name, NULL, NULL);
+	route->handler_seconds =
+		cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
+	route->parked[0] = cell(numbers, METRIC_PARKED, name, "waiting", NULL);
+	route->parked[1] = cell(numbers, METRIC_PARKED, name, "dead", NULL);
+	find_keyed(numbers, route);
+	find_caused(numbers, route);
+}
+
+static void find_lane(struct numbers *numbers, unsigned lane)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", lane);
+	numbers->lanes[lane] =
+		cell(numbers, METRIC_LANE_BUSY, name, NULL, NULL);
+}
+
+static void find_process(struct numbers *numbers, const char *librdkafka)
+{
+	int version = once_libpq_version();
+	char libpq[24];
+
+	snprintf(libpq, sizeof(libpq), "%d.%d", version / 10000,
+		 version % 10000);
+	metric_set(cell(numbers, METRIC_BUILD_INFO, once_version(), librdkafka,
+			libpq),
+		   1);
+	numbers->committed =
+		cell(numbers, METRIC_TRANSACTIONS, "committed", NULL, NULL);
+	numbers->rolled_back =
+		cell(numbers, METRIC_TRANSACTIONS, "rolled_back", NULL, NULL);
+	numbers->unknown =
+		cell(numbers, METRIC_TRANSACTIONS, "unknown", NULL, NULL);
+	numbers->transaction_seconds =
+		cell(numbers, METRIC_TRANSACTION_SECONDS, NULL, NULL, NULL);
+	numbers->batch_messages =
+		cell(numbers, METRIC_BATCH_MESSAGES, NULL, NULL, NULL);
+}
+
+struct numbers *numbers_create(const char *const *route_names, size_t count,
+			       unsigned lanes, const char *librdkafka)
+{
+	struct numbers *numbers = calloc(1, sizeof(*numbers));
+
+	if (numbers == NULL)
+		return NULL;
+	numbers->metrics = metrics_create(families, METRIC_FAMILY_COUNT);
+	numbers->routes = calloc(count, sizeof(*numbers->routes));
+	numbers->lanes = calloc(lanes, sizeof(struct metric_cell *));
+	if (numbers->metrics == NULL || numbers->routes == NULL ||
+	    numbers->lanes == NULL) {
+		numbers_destroy(numbers);
+		return NULL;
+	}
+	numbers->route_count = count;
+	for (size_t i = 0; i < count; i++)
+		find_route(numbers, &numbers->routes[i], route_names[i]);
+	for (unsigned lane = 0; lane < lanes; lane++)
+		find_lane(numbers, lane);
+	find_process(numbers, librdkafka);
+	return numbers;
+}
+
+void numbers_destroy(struct numbers *numbers)
+{
+	if (numbers == NULL)
+		return;
+	metrics_destroy(numbers->metrics);
+	free(numbers->routes);
+	free(numbers->lanes);
+	free(numbers);
+}
+
+/* ---- counting ---- */
+
+void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
+		      size_t count)
+{
+	metric_add(cell(numbers, METRIC_CONSUMED, numbers->routes[route].name,
+			topic, NULL),
+		   (double)count);
+}
+
+void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
+		      size_t count)
+{
+	if (count > 0)
+		metric_add(cell(numbers, METRIC_RETURNED,
+				numbers->routes[route].name, topic, NULL),
+			   (double)count);
+}
+
+static void count_duplicate(struct route_numbers *route,
+			    const struct once_item *item)
+{
+	if (item->stage == ONCE_STAGE_BATCH)
+		metric_add(route->intercepts[item->key_kind], 1);
+	else
+		metric_add(route->backstop_hits[item->key_kind], 1);
+}
+
+void numbers_count_item(struct numbers *numbers, size_t route,
+			const struct once_item *item)
+{
+	struct route_numbers *counted = &numbers->routes[route];
+
+	switch (item->ending) {
+	case ONCE_HANDLED_ENDING:
+		metric_add(counted->handled, 1);
+		metric_observe(counted->handler_seconds,
+			       (double)item->handler_ns / 1e9);
+		break;
+	case ONCE_DUPLICATE_ENDING:
+		count_duplicate(counted, item);
+		break;
+	case ONCE_CONFLICT_ENDING:
+		metric_add(counted->conflicts[item->key_kind], 1);
+		break;
+	case ONCE_DEAD_ENDING:
+		metric_add(counted->dead[item->cause], 1);
+		break;
+	case ONCE_RETRY_ENDING:
+		metric_add(counted->retries[item->cause], 1);
+		break;
+	case ONCE_PAUSED_ENDING:
+	case ONCE_HELD_ENDING:
+	case ONCE_HALTED_ENDING:
+	case ONCE_PENDING_ENDING:
+		break;
+	}
+}
+
+void numbers_count_run(struct numbers *numbers, unsigned lane,
+		       const struct once_run_stats *stats, bool unknown,
+		       double seconds, size_t messages)
+{
+	metric_add(numbers->committed, stats->committed);
+	metric_add(numbers->rolled_back, stats->rolled_back);
+	metric_add(numbers->unknown, unknown);
+	metric_add(numbers->lanes[lane], seconds);
+	metric_observe(numbers->transaction_seconds, seconds);
+	metric_observe(numbers->batch_messages, (double)messages);
+}
+
+void numbers_parked_set(struct numbers *numbers, size_t route,
+			const struct once_parked_count *count)
+{
+	metric_set(numbers->routes[route].parked[0], (double)count->waiting);
+	metric_set(numbers->routes[route].parked[1], (double)count->dead);
+}
+
+/* ---- partitions ---- */
+
+void numbers_partition_set(struct numbers *numbers, const char *topic,
+			   int32_t partition, int64_t lag,
+			   double oldest_inflight_seconds, bool halted)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", (int)partition);
+	if (lag >= 0)
+		metric_set(cell(numbers, METRIC_PARTITION_LAG, topic, number,
+				NULL),
+			   (double)lag);
+	metric_set(cell(numbers, METRIC_OLDEST_INFLIGHT, topic, number, NULL),
+		   oldest_inflight_seconds);
+	metric_set(cell(numbers, METRIC_HALTED, topic, number, NULL), halted);
+}
+
+void numbers_partition_remove(struct numbers *numbers, const char *topic,
+			      int32_t partition)
+{
+	char number[16];
+	const char *const values[] = { topic, number };
+
+	snprintf(number, sizeof(number), "%d", (int)partition);
+	metrics_remove(numbers->metrics, METRIC_PARTITION_LAG, values);
+	metrics_remove(numbers->metrics, METRIC_OLDEST_INFLIGHT, values);
+	metrics_remove(numbers->metrics, METRIC_HALTED, values);
+}
+
+void numbers_render(struct numbers *numbers, bool open_metrics,
+		    struct text *page)
+{
+	metrics_render(numbers->metrics, open_metrics, page);
+}

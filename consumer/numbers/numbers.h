@@ -1,0 +1,46 @@
+/*
+ * numbers.h - what onced counts, in verbs.
+ *
+ * Threads: any; what is said at a verb is who calls it.
+ */
+#ifndef ONCED_NUMBERS_H
+#define ONCED_NUMBERS_H
+
+#include <once/once.h>
+#include <stdbool.h>
+
+struct numbers;
+struct text;
+
+/* The names are copied. NULL: no memory. */
+struct numbers *numbers_create(const char *const *route_names, size_t count,
+			       unsigned lanes, const char *librdkafka);
+void numbers_destroy(struct numbers *numbers);
+
+/* source: taken from Kafka, before anything is known of them */
+void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
+		      size_t count);
+/* source: a message was taken, but not ended: it will be taken again */
+void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
+		      size_t count);
+/* lane: after its ending is committed, or its failure rolled back */
+void numbers_count_item(struct numbers *numbers, size_t route,
+			const struct once_item *item);
+/* lane: once for each run; `unknown`: its last COMMIT wasn't answered */
+void numbers_count_run(struct numbers *numbers, unsigned lane,
+		       const struct once_run_stats *stats, bool unknown,
+		       double seconds, size_t messages);
+/* source: `lag` -1: not known */
+void numbers_partition_set(struct numbers *numbers, const char *topic,
+			   int32_t partition, int64_t lag,
+			   double oldest_inflight_seconds, bool halted);
+void numbers_partition_remove(struct numbers *numbers, const char *topic,
+			      int32_t partition);
+/* lane 0, now and then */
+void numbers_parked_set(struct numbers *numbers, size_t route,
+			const struct once_parked_count *count);
+
+void numbers_render(struct numbers *numbers, bool open_metrics,
+		    struct text *page);
+
+#endif

@@ -1,0 +1,287 @@
+/* A list of cells for each family. A value is a double kept in 64 atomic bits,
+ * so that seconds and counts are one kind of thing. */
+#include "metrics.h"
+
+#include "scope.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BUCKETS_MAX = 20
+};
+
+struct metric_cell {
+	struct metric_cell *next;
+	const struct metric_family *family;
+	char *labels;                       /* as on the page: a="x",b="y" */
+	atomic_ullong value;                /* a histogram's: its sum */
+	atomic_ullong buckets[BUCKETS_MAX]; /* the last: beyond all bounds */
+};
+
+struct metrics {
+	const struct metric_family *families;
+	size_t count;
+	pthread_mutex_t mutex;
+	struct metric_cell **cells; /* by family; mutex */
+};
+
+/* ---- a double in atomic bits ---- */
+
+static double double_of(unsigned long long bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static unsigned long long bits_of(double value)
+{
+	unsigned long long bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static void add_to(atomic_ullong *sum, double amount)
+{
+	unsigned long long old = atomic_load(sum);
+
+	while (!atomic_compare_exchange_weak(sum, &old,
+					     bits_of(double_of(old) + amount)))
+		;
+}
+
+/* ---- counting ---- */
+
+void metric_add(struct metric_cell *cell, double amount)
+{
+	if (cell != NULL)
+		add_to(&cell->value, amount);
+}
+
+void metric_set(struct metric_cell *cell, double value)
+{
+	if (cell != NULL)
+		atomic_store(&cell->value, bits_of(value));
+}
+
+void metric_observe(struct metric_cell *cell, double value)
+{
+	size_t i = 0;
+
+	if (cell == NULL)
+		return;
+	while (cell->family->bounds[i] != 0 && value > cell->family->bounds[i])
+		i++;
+	atomic_fetch_add(&cell->buckets[i], 1);
+	add_to(&cell->value, value);
+}
+
+double metric_get(const struct metric_cell *cell)
+{
+	return cell == NULL ? 0 : double_of(atomic_load(&cell->value));
+}
+
+/* ---- cells ---- */
+
+static void add_escaped(struct text *text, const char *value)
+{
+	for (; *value != '\0'; value++) {
+		if (*value == '\n')
+			text_adds(text, "\\n");
+		else if (*value == '"' || *value == '\\')
+			text_addf(text, "\\%c", *value);
+		else
+			text_add(text, value, 1);
+	}
+}
+
+/* The caller's to free; NULL: no memory. */
+static char *format_labels(const struct metric_family *family,
+			   const char *const *values)
+{
+	struct text text = { 0 };
+
+	text_adds(&text, "");
+	for (size_t i = 0; family->labels[i] != NULL; i++) {
+		text_addf(&text, "%s%s=\"", i == 0 ? "" : ",",
+			  family->labels[i]);
+		add_escaped(&text, values[i]);
+		text_adds(&text, "\"");
+	}
+	if (text.broken)
+		text_fini(&text);
+	return text.data;
+}
+
+static struct metric_cell **find_link(struct metrics *metrics, size_t family,
+				      const char *labels)
+{
+	struct metric_cell **link = &metrics->cells[family];
+
+	while (*link != NULL && strcmp((*link)->labels, labels) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
+struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
+				 const char *const *values)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
+	scoped_free char *labels =
+		format_labels(&metrics->families[family], values);
+	struct metric_cell **link;
+
+	(void)held;
+	if (labels == NULL)
+		return NULL;
+	link = find_link(metrics, family, labels);
+	if (*link != NULL)
+		return *link;
+	*link = calloc(1, sizeof(**link));
+	if (*link == NULL)
+		return NULL;
+	(*link)->family = &metrics->families[family];
+	(*link)->labels = take(&labels);
+	return *link;
+}
+
+static void free_cell(struct metric_cell *cell)
+{
+	free(cell->labels);
+	free(cell);
+}
+
+void metrics_remove(struct metrics *metrics, size_t family,
+		    const char *const *values)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
+	scoped_free char *labels =
+		format_labels(&metrics->families[family], values);
+	struct metric_cell **link;
+	struct metric_cell *cell;
+
+	(void)held;
+	if (labels == NULL)
+		return;
+	link = find_link(metrics, family, labels);
+	cell = *link;
+	if (cell == NULL)
+		return;
+	*link = cell->next;
+	free_cell(cell);
+}
+
+struct metrics *metrics_create(const struct metric_family *families,
+			       size_t count)
+{
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (metrics == NULL)
+		return NULL;
+	metrics->families = families;
+	metrics->count = count;
+	metrics->cells = calloc(count, sizeof(struct metric_cell *));
+	pthread_mutex_init(&metrics->mutex, NULL);
+	if (metrics->cells == NULL) {
+		metrics_destroy(metrics);
+		return NULL;
+	}
+	return metrics;
+}
+
+void metrics_destroy(struct metrics *metrics)
+{
+	if (metrics == NULL)
+		return;
+	for (size_t i = 0; metrics->cells != NULL && i < metrics->count; i++) {
+		while (metrics->cells[i] != NULL) {
+			struct metric_cell *cell = metrics->cells[i];
+
+			metrics->cells[i] = cell->next;
+			free_cell(cell);
+		}
+	}
+	pthread_mutex_destroy(&metrics->mutex);
+	free(metrics->cells);
+	free(metrics);
+}
+
+/* ---- the page ---- */
+
+static void render_sample(const struct metric_cell *cell, struct text *page)
+{
+	text_adds(page, cell->family->name);
+	if (cell->family->type == METRIC_COUNTER)
+		text_adds(page, "_total");
+	if (cell->labels[0] != '\0')
+		text_addf(page, "{%s}", cell->labels);
+	text_addf(page, " %.17g\n", metric_get(cell));
+}
+
+static void render_bucket(const struct metric_cell *cell, const char *bound,
+			  unsigned long long count, struct text *page)
+{
+	text_addf(page, "%s_bucket{%s%sle=\"%s\"} %llu\n", cell->family->name,
+		  cell->labels, cell->labels[0] == '\0' ? "" : ",", bound,
+		  count);
+}
+
+static void render_histogram(struct metric_cell *cell, struct text *page)
+{
+	const double *bounds = cell->family->bounds;
+	const char *open = cell->labels[0] == '\0' ? "" : "{";
+	const char *close = cell->labels[0] == '\0' ? "" : "}";
+	unsigned long long count = 0;
+	size_t i;
+
+	for (i = 0; bounds[i] != 0; i++) {
+		scoped_text struct text bound = { 0 };
+
+		text_addf(&bound, "%g", bounds[i]);
+		count += atomic_load(&cell->buckets[i]);
+		render_bucket(cell, bound.data, count, page);
+	}
+	count += atomic_load(&cell->buckets[i]);
+	render_bucket(cell, "+Inf", count, page);
+	text_addf(page, "%s_sum%s%s%s %.17g\n", cell->family->name, open,
+		  cell->labels, close, metric_get(cell));
+	text_addf(page, "%s_count%s%s%s %llu\n", cell->family->name, open,
+		  cell->labels, close, count);
+}
+
+static void render_family(struct metrics *metrics, size_t i, bool open_metrics,
+			  struct text *page)
+{
+	static const char *const types[] = { "counter", "gauge", "histogram" };
+	const struct metric_family *family = &metrics->families[i];
+	const char *suffix =
+		family->type == METRIC_COUNTER && !open_metrics ? "_total" : "";
+
+	text_addf(page, "# HELP %s%s %s\n# TYPE %s%s %s\n", family->name,
+		  suffix, family->help, family->name, suffix,
+		  types[family->type]);
+	for (struct metric_cell *cell = metrics->cells[i]; cell != NULL;
+	     cell = cell->next) {
+		if (family->type == METRIC_HISTOGRAM)
+			render_histogram(cell, page);
+		else
+			render_sample(cell, page);
+	}
+}
+
+void metrics_render(struct metrics *metrics, bool open_metrics,
+		    struct text *page)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
+
+	(void)held;
+	for (size_t i = 0; i < metrics->count; i++)
+		if (metrics->cells[i] != NULL)
+			render_family(metrics, i, open_metrics, page);
+	if (open_metrics)
+		text_adds(page, "# EOF\n");
+}
