@@ -40,7 +40,9 @@ CREATE TABLE once.position (
     PRIMARY KEY (group_name, topic, partition)
 ) WITH (fillfactor = 50);
 
--- Messages set aside, whole: they can be handled again without Kafka.
+-- Messages set aside, whole: they can be handled again without Kafka. Their time
+-- is a part of the key: a topic that is made again begins at offset 0 again, and
+-- its messages are others.
 CREATE TABLE once.parked (
     consumer_id          bigint NOT NULL REFERENCES once.consumer (id),
     topic                text COLLATE "C" NOT NULL,
@@ -57,13 +59,14 @@ CREATE TABLE once.parked (
     biz_id               text COLLATE "C",
     fingerprint          bytea,
     original_fingerprint bytea,
-    message_time_ms      bigint,
+    message_time_ms      bigint NOT NULL,
     key                  bytea,
     value                bytea,
     header_names         bytea[] NOT NULL DEFAULT '{}',
     header_values        bytea[] NOT NULL DEFAULT '{}',
     parked_at            timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (consumer_id, topic, partition, message_offset),
+    PRIMARY KEY (consumer_id, topic, partition, message_offset,
+                 message_time_ms),
     CHECK (state <> 'waiting' OR retry_at IS NOT NULL)
 );
 CREATE INDEX parked_due ON once.parked (retry_at) WHERE state = 'waiting';

@@ -85,6 +85,22 @@ static void decide_bad_key(struct once__work *work,
 				: ONCE_DEAD_ENDING;
 }
 
+/* A position that went back would unsay what others rely on. */
+static enum once_status check_order(const struct once_item *item,
+				    struct once_error *err)
+{
+	const struct once_record *record = &item->record;
+
+	if (item->strand == NULL || record->offset >= item->strand->next_offset)
+		return ONCE_OK;
+	return error_set(err, ONCE_BUG,
+			 "message %lld of %s [%d] lies before the position of "
+			 "its strand, %lld",
+			 (long long)record->offset, record->topic,
+			 (int)record->partition,
+			 (long long)item->strand->next_offset);
+}
+
 static enum once_status add_work(struct once__batch *batch,
 				 struct once_item *item, struct once_error *err)
 {
@@ -95,6 +111,8 @@ static enum once_status add_work(struct once__batch *batch,
 	if (item->route >= session->route_count)
 		return error_set(err, ONCE_BUG, "there is no route %zu",
 				 item->route);
+	if (check_order(item, err) != ONCE_OK)
+		return ONCE_BUG;
 	work->item = item;
 	work->route = session->routes[item->route];
 	work->consumer_id = session->consumer_ids[item->route];

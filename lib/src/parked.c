@@ -14,7 +14,8 @@ static const char park_sql[] =
 	"$6::text, $7::text, nullif($8::text, ''), $9::text, $10::text, "
 	"$11::bytea, $12::bytea, $13::int8, $14::bytea, $15::bytea, "
 	"$16::bytea[], $17::bytea[]) "
-	"ON CONFLICT (consumer_id, topic, partition, message_offset) "
+	"ON CONFLICT (consumer_id, topic, partition, message_offset, "
+	"message_time_ms) "
 	"DO UPDATE SET state = 'dead', retry_at = NULL, "
 	"attempts = excluded.attempts, cause = excluded.cause, "
 	"reason = excluded.reason, sqlstate = excluded.sqlstate";
@@ -22,8 +23,8 @@ static const char park_sql[] =
 static const char holds_sql[] =
 	"SELECT 1 FROM once.parked WHERE consumer_id = $1::bigint "
 	"AND topic = $2::text AND partition = $3::int4 "
-	"AND message_offset = $4::int8 AND state = 'dead' "
-	"AND attempts = $5::int4 AND cause = $6::text";
+	"AND message_offset = $4::int8 AND message_time_ms = $5::int8 "
+	"AND state = 'dead' AND attempts = $6::int4 AND cause = $7::text";
 
 static void fill_headers(const struct once_record *record,
 			 struct once__pg_array *names,
@@ -93,7 +94,7 @@ bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
 	const struct once_item *item = work->item;
 	const struct once_record *record = work->msg.record;
 	const struct once_rows *rows;
-	char numbers[4][24];
+	char numbers[5][24];
 
 	rows = once__pg_exec(
 		pg, ONCE__PG_OURS, holds_sql,
@@ -102,7 +103,8 @@ bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
 			ONCE_TEXT(bytes_text(record->topic)),
 			once__pg_int8(numbers[1], record->partition),
 			once__pg_int8(numbers[2], record->offset),
-			once__pg_int8(numbers[3], item->attempt),
+			once__pg_int8(numbers[3], record->time_ms),
+			once__pg_int8(numbers[4], item->attempt),
 			ONCE_TEXT(bytes_text(once_cause_word(item->cause)))));
 	if (rows == NULL)
 		return false;

@@ -96,6 +96,31 @@ START_TEST(a_dead_message_claims_nothing)
 }
 END_TEST
 
+START_TEST(a_message_is_parked_once_however_often_it_dies) /* C68 */
+{
+	run_poison(ONCE_REJECT, 1);
+	for (unsigned i = 2; i < 5; i++) {
+		mail_again(&mail);
+		mail.items[1].attempt = i;
+		trial_run(&trial, &mail, ONCE_OK);
+	}
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT attempts FROM once.parked"), 4);
+	ck_assert_int_eq(parked(), 1);
+}
+END_TEST
+
+/* The topic was deleted and made again. */
+START_TEST(another_message_at_the_same_offset_is_parked_beside_the_first)
+{
+	run_poison(ONCE_REJECT, 1);
+	mail_again(&mail);
+	mail.items[1].record.time_ms += 1000;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(parked(), 2);
+}
+END_TEST
+
 START_TEST(a_pause_counts_no_attempt)
 {
 	run_poison(ONCE_PAUSE, 3); /* the last one, had it been counted */
@@ -293,6 +318,10 @@ int main(void)
 	tcase_add_test(said, the_last_attempt_is_parked_dead);
 	tcase_add_test(said, a_rejected_message_is_dead_at_once);
 	tcase_add_test(said, a_dead_message_claims_nothing);
+	tcase_add_test(said, a_message_is_parked_once_however_often_it_dies);
+	tcase_add_test(
+		said,
+		another_message_at_the_same_offset_is_parked_beside_the_first);
 	tcase_add_test(said, a_pause_counts_no_attempt);
 	tcase_add_test(said, a_number_that_is_no_verdict_is_dead);
 	tcase_add_test(said, where_the_first_is_rolled_back_the_second_runs);

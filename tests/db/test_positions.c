@@ -1,0 +1,204 @@
+/*
+ * test_positions.c - the row that says how far a partition is handled, moves
+ * with what it says, and fences off whoever thinks otherwise.
+ */
+#include "servers.h"
+#include "suite.h"
+#include "trial.h"
+
+#include <stdio.h>
+
+static struct trial trial;
+static struct mail mail;
+static struct once_strand strand;
+
+static void set_up(void)
+{
+	trial_init(&trial, NULL, 0);
+	strand = (struct once_strand){ "g", "t", 0, 0 };
+	mail_init(&mail, 3);
+	for (size_t i = 0; i < 3; i++)
+		mail_set_strand(&mail, i, &strand);
+}
+
+static void tear_down(void)
+{
+	mail_fini(&mail);
+	trial_fini(&trial);
+}
+
+static void create(const int64_t *offsets, size_t count)
+{
+	ck_assert_msg(once_session_create_positions(trial.session, "g", "t",
+						    offsets, count,
+						    &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+}
+
+static struct once_position get_position(const char *topic, int32_t partition)
+{
+	struct once_position position = { 0 };
+
+	ck_assert_msg(once_session_read_position(trial.session, "g", topic,
+						 partition, &position,
+						 &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+	return position;
+}
+
+START_TEST(a_partition_without_a_row_has_no_position)
+{
+	static const int64_t offsets[] = { 5, -1, 7 };
+
+	ck_assert_int_eq(get_position("t", 0).next_offset, -1);
+	ck_assert_int_eq(get_position("t", 0).topic_known, 0);
+	create(offsets, 3);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 5);
+	ck_assert_int_eq(get_position("t", 1).next_offset, -1);
+	ck_assert_int_eq(get_position("t", 1).topic_known, 1);
+	ck_assert_int_eq(get_position("t", 2).next_offset, 7);
+	ck_assert_int_eq(get_position("other", 0).topic_known, 0);
+}
+END_TEST
+
+START_TEST(a_row_that_exists_stays)
+{
+	static const int64_t first[] = { 5 };
+	static const int64_t second[] = { 1, 2 };
+
+	create(first, 1);
+	create(second, 2);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 5);
+	ck_assert_int_eq(get_position("t", 1).next_offset, 2);
+}
+END_TEST
+
+START_TEST(a_position_moves_with_its_messages_and_keeps_the_last_one)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(strand.next_offset, 3);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 3);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.position WHERE "
+				     "anchor_offset = 2 AND anchor_time_ms = "
+				     "1700000000002 AND length(anchor_hash) = "
+				     "16"),
+			 1);
+}
+END_TEST
+
+START_TEST(offsets_may_have_gaps)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	mail.items[0].record.offset = 10;
+	mail.items[1].record.offset = 1000;
+	mail.items[2].record.offset = INT64_C(5000000000);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(strand.next_offset, INT64_C(5000000001));
+}
+END_TEST
+
+START_TEST(duplicates_move_the_position_too)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	for (size_t i = 0; i < 3; i++)
+		mail.items[i].record.offset += 3;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 3);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 6);
+}
+END_TEST
+
+/* 0: forward, 1: back, 2: away. */
+START_TEST(a_position_moved_by_somebody_else_fences)
+{
+	static const int64_t zero[] = { 0 };
+	static const char *const moves[] = {
+		"UPDATE once.position SET next_offset = 2",
+		"UPDATE once.position SET next_offset = 0",
+		"DELETE FROM once.position",
+	};
+
+	create(zero, 1);
+	strand.next_offset = 1;
+	for (size_t i = 0; i < 3; i++)
+		mail.items[i].record.offset++;
+	pg_fixture_run(&trial.pg, moves[_i]);
+	trial_run(&trial, &mail, ONCE_FENCED);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_PENDING_ENDING), 3);
+	ck_assert_int_eq(strand.next_offset, 1);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM effect"), 0);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.consume_log"),
+		0);
+}
+END_TEST
+
+/* It would undo what others rely on: that everything before it is ended. */
+START_TEST(a_position_never_moves_back)
+{
+	static const int64_t ten[] = { 10 };
+
+	create(ten, 1);
+	strand.next_offset = 10;
+	trial_run(&trial, &mail, ONCE_BUG);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 10);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM effect"), 0);
+}
+END_TEST
+
+static void run_rival(struct once_session *rival)
+{
+	struct mail theirs;
+	struct once_strand their_strand = { "g", "t", 0, 0 };
+
+	mail_init(&theirs, 3);
+	for (size_t i = 0; i < 3; i++)
+		mail_set_strand(&theirs, i, &their_strand);
+	trial_run_by(&trial, rival, &theirs, ONCE_OK);
+	mail_fini(&theirs);
+}
+
+START_TEST(of_two_owners_of_a_partition_one_is_fenced)
+{
+	static const int64_t zero[] = { 0 };
+	struct once_session *rival = trial_open_session(&trial, NULL);
+
+	create(zero, 1);
+	run_rival(rival);
+	trial_run(&trial, &mail, ONCE_FENCED);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM effect"), 3);
+	once_session_destroy(rival);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("positions");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG));
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests, a_partition_without_a_row_has_no_position);
+	tcase_add_test(tests, a_row_that_exists_stays);
+	tcase_add_test(
+		tests,
+		a_position_moves_with_its_messages_and_keeps_the_last_one);
+	tcase_add_test(tests, offsets_may_have_gaps);
+	tcase_add_test(tests, duplicates_move_the_position_too);
+	tcase_add_loop_test(tests, a_position_moved_by_somebody_else_fences, 0,
+			    3);
+	tcase_add_test(tests, a_position_never_moves_back);
+	tcase_add_test(tests, of_two_owners_of_a_partition_one_is_fenced);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
