@@ -1,0 +1,233 @@
+/*
+ * test_endings.c - each way in which a message can end, and that all of them
+ * are ends: the offset moves, and a restart has nothing left to do.
+ */
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <stdlib.h>
+
+#define COUNT(letters) (sizeof(letters) / sizeof(*(letters)))
+
+enum {
+	WAIT_MS = 30000
+};
+
+/* clang-format off */
+static const struct letter one_of_each[] = {
+	{ 0, "m1",  "b1",  NULL,      "v" },
+	{ 0, "m1",  "b1",  NULL,      "v" },     /* duplicate by msg_id */
+	{ 1, "m1",  "b1",  NULL,      "v" },     /* in another partition */
+	{ 1, "m2",  "b1",  NULL,      "v" },     /* duplicate by biz_id */
+	{ 0, "m3",  "b1",  NULL,      "other" }, /* conflict */
+	{ 1, NULL,  "b4",  NULL,      "v" },     /* bad key */
+	{ 0, "m5",  "b5",  NULL,      NULL },    /* tombstone */
+	{ 0, "m6",  "b6",  NULL,      "" },
+	{ 1, "m7",  "b7",  "reject",  "v" },     /* dead by its verdict */
+	{ 1, "m8",  "b8",  "fail",    "v" },     /* dead by its attempts */
+	{ 1, "m9",  "b9",  "recover", "v" },
+	{ 0, "m10", "b10", NULL,      "v" },
+};
+/* clang-format on */
+
+static void check_parked(struct onced_fixture *fixture)
+{
+	static const char sql[] =
+		"SELECT string_agg(cause || ':' || coalesce(msg_id, '-'), ' ' "
+		"ORDER BY cause) FROM once.parked WHERE state = 'dead'";
+	char *parked = pg_fixture_get_text(&fixture->pg, sql);
+
+	ck_assert_str_eq(parked, "attempts:m8 bad_key:- conflict:m3 "
+				 "rejected:m7");
+	free(parked);
+}
+
+/* C24, C27, C29 */
+static void check_numbers(struct onced *onced)
+{
+	int64_t stopped =
+		onced_get_metric(onced, "onced_intercepts_total", NULL) +
+		onced_get_metric(onced, "onced_backstop_hits_total", NULL);
+	int64_t handled = onced_get_metric(onced, "onced_handled_total", NULL);
+	int64_t conflicts =
+		onced_get_metric(onced, "onced_conflicts_total", NULL);
+	int64_t dead = onced_get_metric(onced, "onced_dead_total", NULL);
+
+	ck_assert_int_eq(handled, 5);
+	ck_assert_int_eq(stopped, 3);
+	ck_assert_int_eq(conflicts, 1);
+	ck_assert_int_eq(dead, 3);
+	ck_assert_int_eq(onced_get_metric(onced, "onced_consumed_total", NULL),
+			 handled + stopped + conflicts + dead);
+	ck_assert_int_ge(onced_get_metric(onced, "onced_retries_total", NULL),
+			 4);
+}
+
+static void check_offsets(struct onced_fixture *fixture)
+{
+	for (int i = 0; i < fixture->partitions; i++) {
+		int64_t end = kafka_fixture_get_end(&fixture->kafka, i);
+
+		ck_assert_int_eq(onced_fixture_position(fixture, i), end);
+		ck_assert_int_eq(
+			kafka_fixture_get_committed(&fixture->kafka, i), end);
+	}
+}
+
+/* C03 */
+START_TEST(every_ending_moves_the_offset_and_a_restart_delivers_nothing)
+{
+	static const struct letter one_more[] = { { 0, "m11", "b11", NULL,
+						    "v" } };
+	struct onced_options options = { .instance_id = "a" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 2);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send(&fixture, one_of_each, COUNT(one_of_each));
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 5);
+	check_parked(&fixture);
+	check_numbers(&onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	check_offsets(&fixture);
+
+	onced_start(&onced, NULL);
+	onced_fixture_send(&fixture, one_more, 1);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 6);
+	ck_assert_int_eq(onced_get_metric(&onced, "onced_consumed_total", NULL),
+			 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	check_offsets(&fixture);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* C62 */
+START_TEST(a_handler_can_tell_a_null_value_from_an_empty_one)
+{
+	static const struct letter letters[] = {
+		{ 0, "null", "b1", NULL, NULL },
+		{ 0, "empty", "b2", NULL, "" },
+	};
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_fixture_send(&fixture, letters, COUNT(letters));
+	onced_fixture_wait_for(&fixture,
+			       "SELECT count(*) FROM effect WHERE "
+			       "msg_id = 'null' AND value IS NULL OR "
+			       "msg_id = 'empty' AND value = ''",
+			       2, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+static void start_two(struct onced onced[2], struct onced_fixture *fixture)
+{
+	static const struct onced_options options[] = {
+		{ .name = "one", .instance_id = "one" },
+		{ .name = "two", .instance_id = "two" },
+	};
+
+	for (int i = 0; i < 2; i++) {
+		onced_init(&onced[i], fixture, &options[i]);
+		onced_start(&onced[i], NULL);
+	}
+	for (int i = 0; i < 2; i++)
+		onced_wait_for_log(&onced[i], "msg=\"assigned\" partitions=1",
+				   WAIT_MS);
+}
+
+static int64_t add_up(struct onced onced[2], const char *name,
+		      const char *label)
+{
+	return onced_get_metric(&onced[0], name, label) +
+	       onced_get_metric(&onced[1], name, label);
+}
+
+/* C24, C27 */
+START_TEST(duplicates_are_found_across_partitions_and_processes)
+{
+	static const struct letter first[] = {
+		{ 0, "m1", "b1", NULL, "v" },
+		{ 1, "m2", "b2", NULL, "v" },
+	};
+	static const struct letter again[] = {
+		{ 1, "m1", "b1", NULL, "v" },
+		{ 0, "m2", "b2", NULL, "v" },
+		{ 1, "m3", "b1", NULL, "v" },
+		{ 0, "m4", "b2", NULL, "v" },
+	};
+	struct onced_fixture fixture;
+	struct onced onced[2];
+
+	onced_fixture_init(&fixture, 2);
+	start_two(onced, &fixture);
+	onced_fixture_send(&fixture, first, COUNT(first));
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_send(&fixture, again, COUNT(again));
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 2);
+	ck_assert_int_eq(
+		add_up(onced, "onced_backstop_hits_total", "key=\"msg_id\""),
+		2);
+	ck_assert_int_eq(
+		add_up(onced, "onced_backstop_hits_total", "key=\"biz_id\""),
+		2);
+	ck_assert_int_eq(onced_stop(&onced[0]), 0);
+	ck_assert_int_eq(onced_stop(&onced[1]), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* C28: both partitions get each message, in the same batch of the producer. */
+START_TEST(the_same_message_in_two_partitions_at_once_takes_effect_once)
+{
+	struct onced_fixture fixture;
+	struct onced onced[2];
+
+	onced_fixture_init(&fixture, 2);
+	start_two(onced, &fixture);
+	for (int64_t i = 0; i < 1000; i += 100) {
+		onced_fixture_send_series(&fixture, i, 100);
+		onced_fixture_send_series(&fixture, i + 1, 99);
+		fixture.partitions = 1; /* all of them to partition 0 */
+		onced_fixture_send_series(&fixture, i, 100);
+		fixture.partitions = 2;
+	}
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 1000);
+	ck_assert_int_eq(onced_stop(&onced[0]), 0);
+	ck_assert_int_eq(onced_stop(&onced[1]), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("endings");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(
+		tests,
+		every_ending_moves_the_offset_and_a_restart_delivers_nothing);
+	tcase_add_test(tests,
+		       a_handler_can_tell_a_null_value_from_an_empty_one);
+	tcase_add_test(tests,
+		       duplicates_are_found_across_partitions_and_processes);
+	tcase_add_test(
+		tests,
+		the_same_message_in_two_partitions_at_once_takes_effect_once);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

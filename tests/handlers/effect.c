@@ -1,0 +1,124 @@
+/*
+ * effect - the handler of the end-to-end tests. Its effect is a row that can be
+ * counted; how it misbehaves stands in the message's header "act":
+ *
+ *	reject     REJECT
+ *	fail       RETRY, always
+ *	recover    RETRY at the first two attempts
+ *	pause      PAUSE while there is a file "pause"
+ *	hang       doesn't return while there is a file "hang"
+ *	kill       kills the process, once: it leaves a file "killed"
+ *
+ * Settings: directory (of those files), delay_ms (what a call takes).
+ */
+#include <once/handler.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct effect {
+	char directory[PATH_MAX - 16];
+	long delay_ms;
+};
+
+static int open_effect(struct once_settings *settings, void **ret_self)
+{
+	struct effect *self = calloc(1, sizeof(*self));
+
+	if (self == NULL)
+		return -1;
+	snprintf(self->directory, sizeof(self->directory), "%s",
+		 once_setting(settings, "directory", "."));
+	self->delay_ms =
+		strtol(once_setting(settings, "delay_ms", "0"), NULL, 10);
+	*ret_self = self;
+	return 0;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+
+	if (ms > 0)
+		nanosleep(&time, NULL);
+}
+
+static int is_there(const struct effect *self, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", self->directory, name);
+	return access(path, F_OK) == 0;
+}
+
+static void kill_once(const struct effect *self)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/killed", self->directory);
+	if (open(path, O_CREAT | O_EXCL | O_WRONLY, 0600) != -1)
+		raise(SIGKILL);
+}
+
+static enum once_verdict act(const struct effect *self, const char *what,
+			     struct once_call *call)
+{
+	while (strcmp(what, "hang") == 0 && is_there(self, "hang"))
+		pause_ms(5);
+	if (strcmp(what, "kill") == 0)
+		kill_once(self);
+	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
+		return ONCE_PAUSE;
+	if (strcmp(what, "recover") == 0 && once_attempt(call) < 3)
+		return ONCE_RETRY;
+	if (strcmp(what, "fail") == 0)
+		return ONCE_RETRY;
+	if (strcmp(what, "reject") != 0)
+		return ONCE_DONE;
+	once_because(call, "it was told to");
+	return ONCE_REJECT;
+}
+
+static struct once_param number(char text[24], int64_t value)
+{
+	struct once_param param = { { text, 0 }, 0 };
+
+	param.value.size = (size_t)snprintf(text, 24, "%lld", (long long)value);
+	return param;
+}
+
+static enum once_verdict handle(void *arg, const struct once_message *msg,
+				struct once_call *call)
+{
+	static const char sql[] =
+		"INSERT INTO effect (msg_id, biz_id, partition, "
+		"message_offset, attempt, value) "
+		"VALUES ($1, $2, $3, $4, $5, $6)";
+	const struct effect *self = arg;
+	struct once_bytes header = once_header(msg, "act");
+	char what[16] = "";
+	char numbers[3][24];
+
+	if (header.data != NULL && header.size < sizeof(what))
+		memcpy(what, header.data, header.size);
+	pause_ms(self->delay_ms);
+	once_send(call, sql,
+		  ONCE_PARAMS(ONCE_TEXT(once_msg_id(msg)),
+			      ONCE_TEXT(once_biz_id(msg)),
+			      number(numbers[0], once_partition(msg)),
+			      number(numbers[1], once_offset(msg)),
+			      number(numbers[2], once_attempt(call)),
+			      ONCE_TEXT(once_value(msg))));
+	return act(self, what, call);
+}
+
+const struct once_handler once_handler = {
+	ONCE_HANDLER_ABI_FIELDS, .name = "effect", .open = open_effect,
+	.handle = handle,        .close = free,
+};

@@ -1,0 +1,125 @@
+/*
+ * onced_fixture.h - onced itself, as a user runs it: a topic, a database with
+ * its schema and a table of effects, a directory; and processes that are
+ * started, stopped and killed there. All functions fail the test when they
+ * can't do what they say, and then show the ends of all logs.
+ *
+ * The table `effect` has a row for each time that a handler's work was
+ * committed, and no unique key: what is done twice is seen.
+ */
+#ifndef TEST_ONCED_FIXTURE_H
+#define TEST_ONCED_FIXTURE_H
+
+#include "kafka_fixture.h"
+#include "pg_fixture.h"
+#include "process.h"
+#include "temp_dir.h"
+
+struct onced_fixture {
+	struct kafka_fixture kafka;
+	struct pg_fixture pg;
+	struct temp_dir dir;
+	int partitions;
+	int64_t sent; /* messages, all partitions */
+};
+
+/* On the shared servers. */
+void onced_fixture_init(struct onced_fixture *fixture, int partitions);
+/* With the database on a server of the test's own. */
+void onced_fixture_init_at(struct onced_fixture *fixture, int partitions,
+			   const char *conninfo);
+void onced_fixture_fini(struct onced_fixture *fixture);
+
+/* ---- messages ---- */
+
+struct letter {
+	int32_t partition;
+	const char *msg_id; /* header "id"; NULL: none */
+	const char *biz_id; /* header "biz"; NULL: none */
+	const char *act;    /* header "act": see tests/handlers/effect.c */
+	const char *value;  /* NULL: a tombstone */
+};
+
+void onced_fixture_send(struct onced_fixture *fixture,
+			const struct letter *letters, size_t count);
+/* Numbers `first` to first + count - 1: message "m7" of operation "b7" with
+ * value "v7", over all partitions in turn. */
+void onced_fixture_send_series(struct onced_fixture *fixture, int64_t first,
+			       int64_t count);
+
+/* Files in the directory: a handler waits while one is there (effect.c). */
+void onced_fixture_put_file(struct onced_fixture *fixture, const char *name);
+void onced_fixture_remove_file(struct onced_fixture *fixture, const char *name);
+
+/* ---- what came of them ---- */
+
+/* Until the query gives the number. */
+void onced_fixture_wait_for(struct onced_fixture *fixture, const char *sql,
+			    int64_t number, int64_t timeout_ms);
+/* Until the positions of all partitions together are past what was sent. */
+void onced_fixture_wait_for_all(struct onced_fixture *fixture,
+				int64_t timeout_ms);
+int64_t onced_fixture_position(struct onced_fixture *fixture,
+			       int32_t partition);
+/* Exactly `count` operations took effect, each one once. */
+void onced_fixture_check_effects(struct onced_fixture *fixture, int64_t count);
+
+/* The ends of all logs, to stderr. */
+void onced_fixture_show_logs(struct onced_fixture *fixture);
+
+/* ---- processes ---- */
+
+/* NULL or 0: as in the comment. */
+struct onced_options {
+	const char *name;        /* of its files; "onced" */
+	const char *instance_id; /* none */
+	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
+	const char *conninfo;  /* the fixture's database */
+	const char *lanes;     /* "2" */
+	const char *log_level; /* "info" */
+	const char *shutdown;  /* "20s" */
+	const char *attempts;  /* "3" */
+	const char *batch;     /* messages at most; "500" */
+	const char *settings;  /* one more of the handler's: "name=value" */
+	const char *route;     /* more lines of the route */
+};
+
+struct onced {
+	struct onced_fixture *fixture;
+	struct process process;
+	int port; /* of its pages */
+	char config[PATH_MAX];
+	char log[PATH_MAX];    /* of all its runs */
+	char output[PATH_MAX]; /* of the last command */
+};
+
+/* Write its configuration file. `options` may be NULL. */
+void onced_init(struct onced *onced, struct onced_fixture *fixture,
+		const struct onced_options *options);
+/* `onced run`; "after_claim:3" and the like, or NULL: see fault.h. */
+void onced_start(struct onced *onced, const char *fault);
+/* Until it has ended by itself; its exit code. */
+int onced_wait(struct onced *onced, int64_t timeout_ms);
+/* SIGTERM, and wait; its exit code. */
+int onced_stop(struct onced *onced);
+void onced_kill(struct onced *onced);
+
+/* Another command, such as "check", to its end; its exit code. `more`: one more
+ * argument, or NULL. */
+int onced_command(struct onced *onced, const char *command, const char *more);
+/* Is it in what the last command wrote? */
+void onced_check_output(struct onced *onced, const char *text);
+
+bool onced_has_logged(struct onced *onced, const char *text);
+void onced_wait_for_log(struct onced *onced, const char *text,
+			int64_t timeout_ms);
+/* Until /readyz is green, or red with a page that has `why` in it. */
+void onced_wait_until_ready(struct onced *onced, int64_t timeout_ms);
+void onced_wait_until_not_ready(struct onced *onced, const char *why,
+				int64_t timeout_ms);
+/* The sum of a metric's samples; `label`: of those only that have it in their
+ * labels, such as "key=\"msg_id\""; NULL: of all. */
+int64_t onced_get_metric(struct onced *onced, const char *name,
+			 const char *label);
+
+#endif

@@ -1,0 +1,353 @@
+/*
+ * onced_process.c - onced as a user runs it: a file, a command, an exit code, a
+ * log, some pages.
+ */
+#include "onced_fixture.h"
+
+#include "free_port.h"
+#include "http_get.h"
+
+#include <check.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	COMMAND_MS = 60000,
+	STOP_MS = 40000,
+	SHOWN_SIZE = 6000
+};
+
+static const char *or_else(const char *given, const char *otherwise)
+{
+	return given == NULL ? otherwise : given;
+}
+
+/* ---- the file ---- */
+
+static void write_kafka(FILE *file, const struct onced *onced,
+			const struct onced_options *options)
+{
+	const struct kafka_fixture *kafka = &onced->fixture->kafka;
+
+	fprintf(file,
+		"kafka:\n"
+		"  brokers: %s\n"
+		"  group: %s\n"
+		"  instance_id: \"%s\"\n"
+		"  properties:\n"
+		"    - session.timeout.ms=6000\n"
+		"    - heartbeat.interval.ms=300\n",
+		kafka->bootstrap, kafka->group,
+		or_else(options->instance_id, ""));
+}
+
+static void write_process(FILE *file, const struct onced *onced,
+			  const struct onced_options *options)
+{
+	fprintf(file,
+		"database:\n"
+		"  conninfo: %s\n"
+		"retention: forever\n"
+		"lanes: %s\n"
+		"batch:\n"
+		"  max_messages: %s\n"
+		"admin:\n"
+		"  listen: 127.0.0.1:%d\n"
+		"log:\n"
+		"  level: %s\n"
+		"shutdown_timeout: %s\n",
+		or_else(options->conninfo, onced->fixture->pg.conninfo),
+		or_else(options->lanes, "2"), or_else(options->batch, "500"),
+		onced->port, or_else(options->log_level, "info"),
+		or_else(options->shutdown, "20s"));
+}
+
+static void write_route(FILE *file, const struct onced *onced,
+			const struct onced_options *options)
+{
+	const char *plugin = or_else(options->plugin, "effect");
+	bool is_path = plugin[0] == '/';
+
+	fprintf(file,
+		"handlers:\n"
+		"  - name: effect\n"
+		"    topics: [%s]\n"
+		"    plugin: %s%s%s%s\n"
+		"    msg_id: \"{header:id}\"\n"
+		"    biz_id: \"{header:biz}\"\n"
+		"    retry:\n"
+		"      max_attempts: %s\n"
+		"      first_delay: 50ms\n"
+		"      max_delay: 200ms\n"
+		"    settings:\n"
+		"      - directory=%s\n"
+		"%s%s%s%s",
+		onced->fixture->kafka.topic,
+		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
+		plugin, is_path ? "" : ".so", or_else(options->attempts, "3"),
+		onced->fixture->dir.path,
+		options->settings == NULL ? "" : "      - ",
+		or_else(options->settings, ""),
+		options->settings == NULL ? "" : "\n",
+		or_else(options->route, ""));
+}
+
+static void make_path(const struct onced *onced, const char *name,
+		      const char *kind, char path[PATH_MAX])
+{
+	int size = snprintf(path, PATH_MAX, "%s/%s.%s",
+			    onced->fixture->dir.path, name, kind);
+
+	ck_assert_int_lt(size, PATH_MAX);
+}
+
+void onced_init(struct onced *onced, struct onced_fixture *fixture,
+		const struct onced_options *options)
+{
+	static const struct onced_options usual;
+	FILE *file;
+	const char *name;
+
+	options = options == NULL ? &usual : options;
+	name = or_else(options->name, "onced");
+	memset(onced, 0, sizeof(*onced));
+	onced->fixture = fixture;
+	onced->port = free_port_find(1);
+	make_path(onced, name, "yaml", onced->config);
+	make_path(onced, name, "log", onced->log);
+	make_path(onced, name, "out", onced->output);
+	file = fopen(onced->config, "we");
+	ck_assert_ptr_nonnull(file);
+	write_kafka(file, onced, options);
+	write_process(file, onced, options);
+	write_route(file, onced, options);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+/* ---- logs ---- */
+
+static void show_end_of(const char *path)
+{
+	char *text = read_file(path);
+	size_t size = text == NULL ? 0 : strlen(text);
+
+	fprintf(stderr, "---- %s\n%s", path,
+		text == NULL        ? ""
+		: size > SHOWN_SIZE ? text + size - SHOWN_SIZE
+				    : text);
+	free(text);
+}
+
+void onced_fixture_show_logs(struct onced_fixture *fixture)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (snprintf(pattern, sizeof(pattern), "%s/*.log", fixture->dir.path) >=
+		    PATH_MAX ||
+	    glob(pattern, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		show_end_of(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static bool file_has(const char *path, const char *text)
+{
+	char *whole = read_file(path);
+	bool has = whole != NULL && strstr(whole, text) != NULL;
+
+	free(whole);
+	return has;
+}
+
+bool onced_has_logged(struct onced *onced, const char *text)
+{
+	return file_has(onced->log, text);
+}
+
+/* ---- run ---- */
+
+static const char *program(void)
+{
+	const char *path = getenv("ONCE_TEST_ONCED");
+
+	ck_assert_msg(path != NULL, "ONCE_TEST_ONCED isn't set");
+	return path;
+}
+
+void onced_start(struct onced *onced, const char *fault)
+{
+	char variable[64] = "ONCE_FAULT=";
+	const char *argv[] = { program(), "run", "-c", onced->config, NULL };
+	const char *env[] = { variable, NULL };
+	struct process_options options = {
+		.argv = argv, .env = env, .output = onced->log, .append = true
+	};
+	struct once_error err;
+
+	snprintf(variable, sizeof(variable), "ONCE_FAULT=%s",
+		 or_else(fault, ""));
+	ck_assert_msg(process_start(&onced->process, &options, &err) == ONCE_OK,
+		      "%s", err.text);
+}
+
+int onced_wait(struct onced *onced, int64_t timeout_ms)
+{
+	if (process_wait(&onced->process, timeout_ms))
+		return process_exit_code(&onced->process);
+	onced_fixture_show_logs(onced->fixture);
+	ck_abort_msg("onced hasn't ended after %lld ms", (long long)timeout_ms);
+	return -1;
+}
+
+/* Before, SIGTERM would just end it, as it does with any program. */
+static bool takes_signals(void *arg)
+{
+	const struct onced *onced = arg;
+	char path[64];
+	char *status;
+	char *blocked;
+	bool takes;
+
+	snprintf(path, sizeof(path), "/proc/%d/status",
+		 (int)onced->process.pid);
+	status = read_file(path);
+	blocked = status == NULL ? NULL : strstr(status, "SigBlk:");
+	takes = blocked == NULL ||
+		(strtoull(blocked + 7, NULL, 16) & 1u << (SIGTERM - 1)) != 0;
+	free(status);
+	return takes;
+}
+
+int onced_stop(struct onced *onced)
+{
+	ck_assert(wait_until(takes_signals, onced, STOP_MS));
+	process_signal(&onced->process, SIGTERM);
+	return onced_wait(onced, STOP_MS);
+}
+
+void onced_kill(struct onced *onced)
+{
+	process_kill(&onced->process);
+}
+
+/* ---- other commands ---- */
+
+int onced_command(struct onced *onced, const char *command, const char *more)
+{
+	const char *argv[] = { program(),     command, "-c",
+			       onced->config, more,    NULL };
+	struct process_options options = { .argv = argv,
+					   .output = onced->output };
+	struct once_error err;
+	int code = process_run(&options, COMMAND_MS, &err);
+
+	ck_assert_msg(code != -1, "%s", err.text);
+	return code;
+}
+
+void onced_check_output(struct onced *onced, const char *text)
+{
+	if (file_has(onced->output, text))
+		return;
+	show_end_of(onced->output);
+	ck_abort_msg("\"%s\" isn't in it", text);
+}
+
+/* ---- what it says while it runs ---- */
+
+struct sign {
+	struct onced *onced;
+	const char *text;
+	int code; /* of /readyz */
+};
+
+static bool is_logged(void *arg)
+{
+	const struct sign *sign = arg;
+
+	return onced_has_logged(sign->onced, sign->text);
+}
+
+static bool is_on_page(void *arg)
+{
+	const struct sign *sign = arg;
+	char *page;
+	bool is_there =
+		http_get(sign->onced->port, "/readyz", &page) == sign->code &&
+		(sign->text == NULL ||
+		 (page != NULL && strstr(page, sign->text) != NULL));
+
+	free(page);
+	return is_there;
+}
+
+static void wait_for_sign(condition_f *condition, struct sign *sign,
+			  int64_t timeout_ms)
+{
+	char *page;
+
+	if (wait_until(condition, sign, timeout_ms))
+		return;
+	onced_fixture_show_logs(sign->onced->fixture);
+	http_get(sign->onced->port, "/readyz", &page);
+	ck_abort_msg("no \"%s\" in %lld ms; /readyz: %s",
+		     or_else(sign->text, "ready"), (long long)timeout_ms,
+		     or_else(page, "no answer"));
+}
+
+void onced_wait_for_log(struct onced *onced, const char *text,
+			int64_t timeout_ms)
+{
+	struct sign sign = { onced, text, 0 };
+
+	wait_for_sign(is_logged, &sign, timeout_ms);
+}
+
+void onced_wait_until_ready(struct onced *onced, int64_t timeout_ms)
+{
+	struct sign sign = { onced, NULL, 200 };
+
+	wait_for_sign(is_on_page, &sign, timeout_ms);
+}
+
+void onced_wait_until_not_ready(struct onced *onced, const char *why,
+				int64_t timeout_ms)
+{
+	struct sign sign = { onced, why, 503 };
+
+	wait_for_sign(is_on_page, &sign, timeout_ms);
+}
+
+static int64_t add_samples(char *page, const char *name, const char *label)
+{
+	size_t size = strlen(name);
+	double sum = 0;
+	char *rest;
+
+	for (char *line = strtok_r(page, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest))
+		if (strncmp(line, name, size) == 0 &&
+		    (line[size] == '{' || line[size] == ' ') &&
+		    (label == NULL || strstr(line, label) != NULL))
+			sum += strtod(strrchr(line, ' '), NULL);
+	return (int64_t)sum;
+}
+
+int64_t onced_get_metric(struct onced *onced, const char *name,
+			 const char *label)
+{
+	char *page;
+	int64_t sum;
+
+	ck_assert_int_eq(http_get(onced->port, "/metrics", &page), 200);
+	ck_assert_ptr_nonnull(page);
+	sum = add_samples(page, name, label);
+	free(page);
+	return sum;
+}
