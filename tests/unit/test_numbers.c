@@ -1,0 +1,229 @@
+/* What is counted, and the page it is shown on. */
+#include "metrics.h"
+#include "numbers.h"
+#include "suite.h"
+#include "text.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct numbers *create(void)
+{
+	static const char *const routes[] = { "refund", "say \"hi\"\n" };
+	struct numbers *numbers = numbers_create(routes, 2, 2, "2.0.2");
+
+	ck_assert_ptr_nonnull(numbers);
+	return numbers;
+}
+
+/* The value of the sample that starts so; -1: it isn't there. */
+static double find_sample(struct numbers *numbers, const char *sample)
+{
+	scoped_text struct text page = { 0 };
+	const char *at;
+
+	numbers_render(numbers, false, &page);
+	at = strstr(page.data, sample);
+	if (at == NULL || (at != page.data && at[-1] != '\n'))
+		return -1;
+	return strtod(at + strlen(sample), NULL);
+}
+
+#define SAMPLE(text) find_sample(numbers, text " ")
+
+static void count(struct numbers *numbers, enum once_ending ending,
+		  enum once_cause cause, enum once_stage stage)
+{
+	struct once_item item = { .ending = ending,
+				  .cause = cause,
+				  .stage = stage,
+				  .key_kind = ONCE_KEY_BIZ_ID,
+				  .handler_ns = 2000000 };
+
+	numbers_count_item(numbers, 0, &item);
+}
+
+START_TEST(each_ending_has_a_counter_of_its_own)
+{
+	struct numbers *numbers = create();
+
+	numbers_consumed(numbers, 0, "refunds", 7);
+	numbers_returned(numbers, 0, "refunds", 2);
+	count(numbers, ONCE_HANDLED_ENDING, ONCE_CAUSE_NONE, 0);
+	count(numbers, ONCE_DUPLICATE_ENDING, ONCE_CAUSE_NONE,
+	      ONCE_STAGE_BATCH);
+	count(numbers, ONCE_DUPLICATE_ENDING, ONCE_CAUSE_NONE,
+	      ONCE_STAGE_DATABASE);
+	count(numbers, ONCE_CONFLICT_ENDING, ONCE_CAUSE_CONFLICT, 0);
+	count(numbers, ONCE_RETRY_ENDING, ONCE_CAUSE_ASKED, 0);
+	count(numbers, ONCE_DEAD_ENDING, ONCE_CAUSE_REJECTED, 0);
+
+	ck_assert_double_eq(
+		SAMPLE("onced_consumed_total{route=\"refund\",topic=\"refunds\"}"),
+		7);
+	ck_assert_double_eq(
+		SAMPLE("onced_returned_total{route=\"refund\",topic=\"refunds\"}"),
+		2);
+	ck_assert_double_eq(SAMPLE("onced_handled_total{route=\"refund\"}"), 1);
+	ck_assert_double_eq(SAMPLE("onced_intercepts_total{route=\"refund\","
+				   "stage=\"batch\",key=\"biz_id\"}"),
+			    1);
+	ck_assert_double_eq(SAMPLE("onced_backstop_hits_total{route=\"refund\","
+				   "key=\"biz_id\"}"),
+			    1);
+	ck_assert_double_eq(SAMPLE("onced_conflicts_total{route=\"refund\","
+				   "key=\"biz_id\"}"),
+			    1);
+	ck_assert_double_eq(SAMPLE("onced_retries_total{route=\"refund\","
+				   "cause=\"asked\"}"),
+			    1);
+	ck_assert_double_eq(SAMPLE("onced_dead_total{route=\"refund\","
+				   "reason=\"rejected\"}"),
+			    1);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+START_TEST(histograms_are_cumulative_and_end_with_all)
+{
+	struct numbers *numbers = create();
+	struct once_run_stats stats = { .committed = 2, .rolled_back = 1 };
+
+	numbers_count_run(numbers, 1, &stats, true, 0.004, 500);
+	numbers_count_run(numbers, 1, &stats, false, 100, 3);
+	ck_assert_double_eq(
+		SAMPLE("onced_transaction_seconds_bucket{le=\"0.0025\"}"), 0);
+	ck_assert_double_eq(
+		SAMPLE("onced_transaction_seconds_bucket{le=\"0.005\"}"), 1);
+	ck_assert_double_eq(
+		SAMPLE("onced_transaction_seconds_bucket{le=\"60\"}"), 1);
+	ck_assert_double_eq(
+		SAMPLE("onced_transaction_seconds_bucket{le=\"+Inf\"}"), 2);
+	ck_assert_double_eq(SAMPLE("onced_transaction_seconds_count"), 2);
+	ck_assert_double_eq(SAMPLE("onced_batch_messages_sum"), 503);
+	ck_assert_double_eq(
+		SAMPLE("onced_transactions_total{result=\"committed\"}"), 4);
+	ck_assert_double_eq(
+		SAMPLE("onced_transactions_total{result=\"unknown\"}"), 1);
+	ck_assert_double_eq_tol(SAMPLE("onced_lane_busy_seconds_total"
+				       "{lane=\"1\"}"),
+				100.004, 1e-9);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+START_TEST(a_partition_that_left_is_not_shown)
+{
+	struct numbers *numbers = create();
+
+	numbers_partition_set(numbers, "refunds", 3, 12, 1.5, true);
+	ck_assert_double_eq(SAMPLE("onced_partition_lag{topic=\"refunds\","
+				   "partition=\"3\"}"),
+			    12);
+	ck_assert_double_eq(SAMPLE("onced_partition_halted{topic=\"refunds\","
+				   "partition=\"3\"}"),
+			    1);
+	numbers_partition_remove(numbers, "refunds", 3);
+	ck_assert_double_eq(SAMPLE("onced_partition_lag{topic=\"refunds\","
+				   "partition=\"3\"}"),
+			    -1);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+static bool is_sample(const char *line)
+{
+	const char *space = strrchr(line, ' ');
+	char *end;
+
+	if (space == NULL || strncmp(line, "onced_", 6) != 0)
+		return false;
+	(void)strtod(space + 1, &end);
+	return end != space + 1 && *end == '\0';
+}
+
+START_TEST(every_line_of_the_page_is_a_sample_or_says_what_follows)
+{
+	scoped_text struct text page = { 0 };
+	struct numbers *numbers = create();
+	char *rest;
+	char *line;
+
+	numbers_partition_set(numbers, "refunds", 0, 1, 0, false);
+	numbers_render(numbers, true, &page);
+	for (line = strtok_r(page.data, "\n", &rest); line != NULL;
+	     line = strtok_r(NULL, "\n", &rest))
+		ck_assert_msg(is_sample(line) ||
+				      strncmp(line, "# HELP onced_", 13) == 0 ||
+				      strncmp(line, "# TYPE onced_", 13) == 0 ||
+				      strcmp(line, "# EOF") == 0,
+			      "%s", line);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+START_TEST(a_label_can_not_break_the_page)
+{
+	struct numbers *numbers = create();
+
+	ck_assert_double_eq(SAMPLE("onced_handled_total"
+				   "{route=\"say \\\"hi\\\"\\n\"}"),
+			    0);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+enum {
+	COUNTERS = 4,
+	COUNTS = 20000
+};
+
+static void *count_much(void *arg)
+{
+	for (int i = 0; i < COUNTS; i++) {
+		count(arg, ONCE_HANDLED_ENDING, ONCE_CAUSE_NONE, 0);
+		if (i % 1000 == 0)
+			numbers_partition_set(arg, "refunds", i % 3, i, 0,
+					      false);
+	}
+	return NULL;
+}
+
+START_TEST(nothing_counted_by_four_threads_is_lost)
+{
+	struct numbers *numbers = create();
+	pthread_t threads[COUNTERS];
+
+	for (int i = 0; i < COUNTERS; i++)
+		pthread_create(&threads[i], NULL, count_much, numbers);
+	for (int i = 0; i < 20; i++)
+		ck_assert_double_ge(
+			SAMPLE("onced_handled_total{route=\"refund\"}"), 0);
+	for (int i = 0; i < COUNTERS; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_double_eq(SAMPLE("onced_handled_total{route=\"refund\"}"),
+			    COUNTERS * COUNTS);
+	ck_assert_double_eq(SAMPLE("onced_handler_seconds_count"
+				   "{route=\"refund\"}"),
+			    COUNTERS * COUNTS);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("numbers");
+	TCase *tests = tcase_create("numbers");
+
+	tcase_add_test(tests, each_ending_has_a_counter_of_its_own);
+	tcase_add_test(tests, histograms_are_cumulative_and_end_with_all);
+	tcase_add_test(tests, a_partition_that_left_is_not_shown);
+	tcase_add_test(tests,
+		       every_line_of_the_page_is_a_sample_or_says_what_follows);
+	tcase_add_test(tests, a_label_can_not_break_the_page);
+	tcase_add_test(tests, nothing_counted_by_four_threads_is_lost);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
