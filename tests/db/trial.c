@@ -18,7 +18,7 @@ struct letter {
 };
 
 once_handle_f *trial_poison;
-unsigned trial_calls;
+atomic_uint trial_calls;
 
 struct once_bytes bytes(const char *text)
 {

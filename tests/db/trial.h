@@ -9,6 +9,7 @@
 #include "pg_fixture.h"
 
 #include <once/once.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum {
@@ -28,7 +29,7 @@ struct trial {
  * written its effect. */
 extern once_handle_f *trial_poison;
 /* Calls of handle() in this process. */
-extern unsigned trial_calls;
+extern atomic_uint trial_calls;
 extern const struct once_handler trial_handler;
 
 /* msg_id from header "id", biz_id from header "biz", three attempts,
