@@ -1,0 +1,314 @@
+/*
+ * test_migrate.c - bringing the schema up to date: by ten at once, by those who
+ * may and those who mayn't, and never against what the database knows.
+ */
+#include "servers.h"
+#include "suite.h"
+#include "trial.h"
+
+#include <process.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	MIGRATORS = 10
+};
+
+static struct pg_fixture pg;
+static struct once_error err;
+
+static void set_up(void)
+{
+	pg_fixture_init(&pg);
+}
+
+static void tear_down(void)
+{
+	pg_fixture_fini(&pg);
+}
+
+static void count_applied(void *arg, int version, const char *name, int applied,
+			  const char *sql)
+{
+	ck_assert_int_gt(version, 0);
+	ck_assert_ptr_nonnull(name);
+	ck_assert_ptr_nonnull(strstr(sql, "CREATE TABLE"));
+	*(int *)arg += applied;
+}
+
+static int migrate(int dry_run)
+{
+	int applied = 0;
+
+	ck_assert_msg(once_migrate(pg.conninfo, dry_run, count_applied,
+				   &applied, &err) == ONCE_OK,
+		      "%s", err.text);
+	return applied;
+}
+
+static enum once_status check(void)
+{
+	return once_schema_check(pg.conninfo, &err);
+}
+
+START_TEST(a_migration_is_applied_once)
+{
+	ck_assert_int_eq(check(), ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "onced migrate"));
+	ck_assert_int_eq(migrate(0), once_schema_version());
+	ck_assert_int_eq(check(), ONCE_OK);
+	ck_assert_int_eq(migrate(0), 0);
+}
+END_TEST
+
+START_TEST(ten_at_once_apply_it_once)
+{
+	pid_t pids[MIGRATORS];
+	int applied = 0;
+	int status = 0;
+
+	for (int i = 0; i < MIGRATORS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0)
+			_exit(once_migrate(pg.conninfo, 0, count_applied,
+					   &applied, NULL) == ONCE_OK
+				      ? applied
+				      : 100);
+	}
+	for (int i = 0; i < MIGRATORS; i++) {
+		ck_assert_int_eq(waitpid(pids[i], &status, 0), pids[i]);
+		ck_assert(WIFEXITED(status));
+		applied += WEXITSTATUS(status);
+	}
+	ck_assert_int_eq(applied, once_schema_version());
+	ck_assert_int_eq(check(), ONCE_OK);
+}
+END_TEST
+
+START_TEST(a_dry_run_only_tells)
+{
+	ck_assert_int_eq(migrate(1), once_schema_version());
+	ck_assert_int_eq(
+		pg_fixture_get_int64(&pg, "SELECT count(*) FROM pg_namespace "
+					  "WHERE nspname = 'once'"),
+		0);
+	migrate(0);
+	ck_assert_int_eq(migrate(1), 0);
+}
+END_TEST
+
+START_TEST(a_migration_that_was_changed_is_refused)
+{
+	migrate(0);
+	pg_fixture_run(&pg, "UPDATE once.migration SET checksum = 'other'");
+	ck_assert_int_eq(once_migrate(pg.conninfo, 0, NULL, NULL, &err),
+			 ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "0001_once"));
+}
+END_TEST
+
+START_TEST(a_newer_schema_is_refused_with_both_versions)
+{
+	char ours[16];
+
+	snprintf(ours, sizeof(ours), "%d", once_schema_version());
+	migrate(0);
+	pg_fixture_run(&pg, "INSERT INTO once.migration (version, name, "
+			    "checksum) VALUES (9876, 'future', '')");
+	ck_assert_int_eq(once_migrate(pg.conninfo, 0, NULL, NULL, &err),
+			 ONCE_CONFIG);
+	ck_assert_int_eq(check(), ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "9876"));
+	ck_assert_ptr_nonnull(strstr(err.text, ours));
+}
+END_TEST
+
+START_TEST(a_migration_that_fails_leaves_nothing)
+{
+	pg_fixture_run(&pg, "CREATE SCHEMA once; "
+			    "CREATE TABLE once.outbox ()"); /* in the way */
+	ck_assert_int_ne(once_migrate(pg.conninfo, 0, NULL, NULL, &err),
+			 ONCE_OK);
+	ck_assert_ptr_nonnull(strstr(err.text, "outbox"));
+	ck_assert_int_eq(pg_fixture_get_int64(
+				 &pg, "SELECT count(*) FROM once.migration"),
+			 0);
+	pg_fixture_run(&pg, "DROP TABLE once.outbox");
+	ck_assert_int_eq(migrate(0), once_schema_version());
+}
+END_TEST
+
+/* ---- the role of docs/roles.sql ---- */
+
+static char role[64];
+
+/* psql's :"role" in its place. */
+static void create_role(void)
+{
+	char path[1024];
+	char *sql;
+	char *rest;
+
+	snprintf(path, sizeof(path), "%s/docs/roles.sql",
+		 getenv("ONCE_TEST_SOURCE"));
+	sql = read_file(path);
+	ck_assert_ptr_nonnull(sql);
+	snprintf(role, sizeof(role), "once_test_role_%d", (int)getpid());
+	rest = sql;
+	for (char *at = strtok_r(rest, ";", &rest); at != NULL;
+	     at = strtok_r(NULL, ";", &rest)) {
+		char *mark = strstr(at, ":\"role\"");
+		char statement[1024];
+
+		if (mark == NULL)
+			continue;
+		snprintf(statement, sizeof(statement), "%.*s%s%s",
+			 (int)(mark - at), at, role,
+			 mark + strlen(":\"role\""));
+		pg_fixture_run(&pg, statement);
+	}
+	free(sql);
+}
+
+static void drop_role(void)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "DROP OWNED BY %s; DROP ROLE %s", role,
+		 role);
+	pg_fixture_run(&pg, sql);
+}
+
+static const char *conninfo_of_role(void)
+{
+	static char conninfo[640];
+
+	snprintf(conninfo, sizeof(conninfo), "%s options='-c role=%s'",
+		 pg.conninfo, role);
+	return conninfo;
+}
+
+static struct trial trial;
+
+static void set_up_role(void)
+{
+	char sql[256];
+
+	trial_init(&trial, NULL, 0);
+	pg = trial.pg;
+	create_role();
+	snprintf(sql, sizeof(sql), "GRANT INSERT, SELECT ON effect TO %s",
+		 role);
+	pg_fixture_run(&pg, sql);
+	once_session_destroy(trial.session);
+	trial.session = trial_open_session(&trial, conninfo_of_role());
+}
+
+static void tear_down_role(void)
+{
+	drop_role();
+	trial_fini(&trial);
+}
+
+/* Whatever ends a message in whichever way. */
+static enum once_verdict end_somehow(void *self, const struct once_message *msg,
+				     struct once_call *call)
+{
+	struct once_bytes result = { "r", 1 };
+
+	(void)self;
+	once_set_result(call, result);
+	ck_assert_ptr_nonnull(once_pgconn(call));
+	return once_offset(msg) == 0 ? ONCE_REJECT : ONCE_DONE;
+}
+
+START_TEST(a_role_that_may_run_can_run)
+{
+	static const int64_t zero[] = { 0 };
+	struct once_strand strand = { "g", "t", 0, 0 };
+	struct mail mail;
+
+	trial_poison = end_somehow;
+	ck_assert_msg(once_session_create_positions(trial.session, "g", "t",
+						    zero, 1,
+						    &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+	mail_init(&mail, 3);
+	mail_set_value(&mail, 0, "poison");
+	mail_set_value(&mail, 1, "poison");
+	mail_set_biz(&mail, 2, "b1");
+	for (size_t i = 0; i < 3; i++)
+		mail_set_strand(&mail, i, &strand);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DEAD_ENDING);
+	ck_ending(mail.items[1], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[2], ONCE_CONFLICT_ENDING);
+	mail_fini(&mail);
+}
+END_TEST
+
+START_TEST(a_role_that_may_run_may_not_migrate)
+{
+	ck_assert_int_eq(once_migrate(conninfo_of_role(), 0, NULL, NULL, &err),
+			 ONCE_OK); /* nothing to do */
+	pg_fixture_run(&pg, "SET client_min_messages = warning; "
+			    "DROP SCHEMA once CASCADE");
+	ck_assert_int_eq(once_migrate(conninfo_of_role(), 0, NULL, NULL, &err),
+			 ONCE_DENIED);
+	ck_assert_str_eq(err.sqlstate, "42501");
+}
+END_TEST
+
+START_TEST(a_grant_that_is_missing_is_denied)
+{
+	static const char *const tables[] = { "consume_log", "consumer",
+					      "migration", "position",
+					      "parked" };
+	struct once_strand strand = { "g", "t", 0, 0 };
+	static const int64_t zero[] = { 0 };
+	struct mail mail;
+	char sql[256];
+
+	ck_assert_int_eq(once_session_create_positions(trial.session, "g", "t",
+						       zero, 1, &trial.err),
+			 ONCE_OK);
+	once_session_destroy(trial.session);
+	trial.session = trial_open_session(&trial, conninfo_of_role());
+	snprintf(sql, sizeof(sql), "REVOKE ALL ON once.%s FROM %s", tables[_i],
+		 role);
+	pg_fixture_run(&pg, sql);
+	trial_poison = end_somehow;
+	mail_init(&mail, 1);
+	mail_set_value(&mail, 0, "poison");
+	mail_set_strand(&mail, 0, &strand);
+	trial_run(&trial, &mail, ONCE_DENIED);
+	ck_ending(mail.items[0], ONCE_PENDING_ENDING);
+	mail_fini(&mail);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("migrate");
+	TCase *schema = tcase_create("schema");
+	TCase *roles = tcase_create("roles");
+
+	servers_need(NEED(PG));
+	tcase_add_checked_fixture(schema, set_up, tear_down);
+	tcase_add_test(schema, a_migration_is_applied_once);
+	tcase_add_test(schema, ten_at_once_apply_it_once);
+	tcase_add_test(schema, a_dry_run_only_tells);
+	tcase_add_test(schema, a_migration_that_was_changed_is_refused);
+	tcase_add_test(schema, a_newer_schema_is_refused_with_both_versions);
+	tcase_add_test(schema, a_migration_that_fails_leaves_nothing);
+	suite_add_tcase(suite, schema);
+	tcase_add_checked_fixture(roles, set_up_role, tear_down_role);
+	tcase_add_test(roles, a_role_that_may_run_can_run);
+	tcase_add_test(roles, a_role_that_may_run_may_not_migrate);
+	tcase_add_loop_test(roles, a_grant_that_is_missing_is_denied, 0, 5);
+	suite_add_tcase(suite, roles);
+	return suite_run(suite);
+}
