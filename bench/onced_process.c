@@ -1,0 +1,145 @@
+/* onced_process.c - onced as a user runs it. Only what has no good default is
+ * in its file, and 2 lanes. */
+#include "onced_process.h"
+
+#include <check.h>
+#include <scope.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	COMMAND_MS = 60000,
+	STOP_MS = 40000,
+	SHOWN_SIZE = 4000
+};
+
+static const char config_format[] =
+	"kafka:\n"
+	"  brokers: %s\n"
+	"  group: %s-%d\n"
+	"database:\n"
+	"  conninfo: %s\n"
+	"retention: forever\n"
+	"lanes: %d\n"
+	"admin:\n"
+	"  listen: \"\"\n"
+	"handlers:\n"
+	"  - name: refund\n"
+	"    topics: [%s]\n"
+	"    plugin: %s\n"
+	"    biz_id: \"refund:{json:/refund_no}\"\n";
+
+/* ---- where it is ---- */
+
+/* The directory of this program, without a slash at the end. */
+static void find_own_directory(char path[PATH_MAX])
+{
+	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *slash;
+
+	ck_assert_int_gt(size, 0);
+	path[size] = '\0';
+	slash = strrchr(path, '/');
+	ck_assert_ptr_nonnull(slash);
+	*slash = '\0';
+}
+
+static void make_path(char path[PATH_MAX], const char *directory,
+		      const char *name)
+{
+	struct once_error err;
+
+	ck_assert_msg(temp_dir_path(path, directory, name, &err) == ONCE_OK,
+		      "%s", err.text);
+}
+
+void onced_process_find(struct bench *bench, const char *argument)
+{
+	const char *given =
+		argument != NULL ? argument : getenv("ONCE_TEST_ONCED");
+	char directory[PATH_MAX];
+
+	find_own_directory(directory);
+	make_path(bench->plugin, directory, "bench_refund.so");
+	if (given != NULL)
+		snprintf(bench->onced, sizeof(bench->onced), "%s", given);
+	else
+		make_path(bench->onced, directory, "../consumer/onced");
+	ck_assert_msg(access(bench->onced, X_OK) == 0,
+		      "there is no onced at \"%s\"", bench->onced);
+}
+
+/* ---- its file and its commands ---- */
+
+void onced_process_init(struct onced_process *onced, const struct bench *bench,
+			int round)
+{
+	FILE *file;
+
+	memset(onced, 0, sizeof(*onced));
+	make_path(onced->config, bench->dir.path, "onced.yaml");
+	make_path(onced->log, bench->dir.path, "onced.log");
+	file = fopen(onced->config, "we");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, config_format, bench->kafka.bootstrap, bench->kafka.group,
+		round, bench->pg.conninfo, BENCH_WORKERS, bench->kafka.topic,
+		bench->plugin);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+void onced_process_fail(struct onced_process *onced, const char *why)
+{
+	scoped_free char *text = read_file(onced->log);
+	size_t size = text == NULL ? 0 : strlen(text);
+
+	process_kill(&onced->process);
+	ck_abort_msg("%s; the end of its log:\n%s", why,
+		     text == NULL        ? ""
+		     : size > SHOWN_SIZE ? text + size - SHOWN_SIZE
+					 : text);
+}
+
+static struct process_options make_options(const struct onced_process *onced,
+					   const char *const *argv)
+{
+	struct process_options options = { .argv = argv,
+					   .output = onced->log,
+					   .append = true };
+
+	return options;
+}
+
+void onced_process_migrate(struct onced_process *onced,
+			   const struct bench *bench)
+{
+	const char *argv[] = { bench->onced, "migrate", "-c", onced->config,
+			       NULL };
+	struct process_options options = make_options(onced, argv);
+	struct once_error err = { 0 };
+	int code = process_run(&options, COMMAND_MS, &err);
+
+	ck_assert_msg(code != -1, "%s", err.text);
+	if (code != 0)
+		onced_process_fail(onced, "onced migrate failed");
+}
+
+void onced_process_start(struct onced_process *onced, const struct bench *bench)
+{
+	const char *argv[] = { bench->onced, "run", "-c", onced->config, NULL };
+	struct process_options options = make_options(onced, argv);
+	struct once_error err;
+
+	ck_assert_msg(process_start(&onced->process, &options, &err) == ONCE_OK,
+		      "%s", err.text);
+}
+
+void onced_process_stop(struct onced_process *onced)
+{
+	if (!process_stop(&onced->process, SIGTERM, STOP_MS))
+		onced_process_fail(onced, "onced didn't stop in time");
+	if (process_exit_code(&onced->process) != 0)
+		onced_process_fail(onced, "onced didn't end with 0");
+}

@@ -1,0 +1,89 @@
+/*
+ * onced_stage.c - onced drains the topic.
+ *
+ * The idea: it is watched from outside. What is handled is what the rows of
+ * once.position say, which move with the effects; they are looked at so seldom
+ * that the looking costs nothing.
+ */
+#include "onced_stage.h"
+
+#include "onced_process.h"
+#include "tables.h"
+#include "usage.h"
+
+#include <clock.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+enum {
+	LOOK_NS = 50000000,
+	SILENCE_S = 60 /* without progress: something is wrong */
+};
+
+static const char handled_sql[] =
+	"SELECT coalesce(sum(next_offset), 0)::int8 FROM once.position";
+
+static void note_memory(struct onced_outcome *outcome, int64_t messages,
+			int64_t handled, pid_t pid)
+{
+	int64_t quarter = handled * QUARTERS / messages;
+	int64_t kib = usage_memory_kib(pid);
+
+	if (quarter == QUARTERS)
+		quarter--;
+	if (kib > outcome->memory_kib[quarter])
+		outcome->memory_kib[quarter] = kib;
+}
+
+static void fail(struct onced_process *onced, const char *what, int64_t handled)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "onced %s after %" PRId64 " messages", what,
+		 handled);
+	onced_process_fail(onced, why);
+}
+
+static void watch(struct bench *bench, struct onced_process *onced,
+		  struct onced_outcome *outcome)
+{
+	const struct timespec pause = { 0, LOOK_NS };
+	int64_t progress_ns = clock_ns();
+	int64_t handled = 0;
+
+	while (handled < bench->messages) {
+		int64_t before = handled;
+
+		nanosleep(&pause, NULL);
+		handled = pg_fixture_get_int64(&bench->pg, handled_sql);
+		note_memory(outcome, bench->messages, handled,
+			    onced->process.pid);
+		if (handled != before)
+			progress_ns = clock_ns();
+		if (!process_is_running(&onced->process))
+			fail(onced, "ended", handled);
+		if (clock_ns() - progress_ns > INT64_C(1000000000) * SILENCE_S)
+			fail(onced, "stood still", handled);
+	}
+}
+
+void onced_stage_run(struct bench *bench, int round,
+		     struct onced_outcome *ret_outcome)
+{
+	struct onced_process onced;
+	struct onced_outcome outcome = { 0 };
+	int64_t start_ns;
+
+	onced_process_init(&onced, bench, round);
+	tables_empty(bench);
+	start_ns = clock_ns();
+	onced_process_start(&onced, bench);
+	watch(bench, &onced, &outcome);
+	outcome.pace.took_ns = clock_ns() - start_ns;
+	outcome.pace.messages = bench->messages;
+	outcome.processor_s = usage_processor_s(onced.process.pid);
+	onced_process_stop(&onced);
+	tables_check(bench, bench->messages);
+	*ret_outcome = outcome;
+}

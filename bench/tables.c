@@ -1,0 +1,49 @@
+/*
+ * tables.c - what all stages write to.
+ *
+ * The idea: refund_no has an index as a primary key would have, but not a
+ * unique one, so that a refund booked twice is seen and not refused.
+ */
+#include "tables.h"
+
+#include <check.h>
+#include <inttypes.h>
+
+static const char create_sql[] =
+	"CREATE TABLE refund (refund_no text COLLATE \"C\" NOT NULL, "
+	"order_no text NOT NULL, sku text NOT NULL, amount numeric NOT NULL, "
+	"booked_at timestamptz NOT NULL DEFAULT now());"
+	"CREATE INDEX refund_no ON refund (refund_no)";
+
+void tables_create(struct bench *bench)
+{
+	pg_fixture_run(&bench->pg, create_sql);
+}
+
+void tables_empty(struct bench *bench)
+{
+	pg_fixture_run(&bench->pg, "TRUNCATE refund, once.consume_log, "
+				   "once.position");
+	pg_fixture_run(&bench->pg, "CHECKPOINT");
+}
+
+static void check_number(struct bench *bench, const char *what, const char *sql,
+			 int64_t wanted)
+{
+	int64_t found = pg_fixture_get_int64(&bench->pg, sql);
+
+	ck_assert_msg(found == wanted,
+		      "%s: %" PRId64 ", and should be %" PRId64, what, found,
+		      wanted);
+}
+
+void tables_check(struct bench *bench, int64_t count)
+{
+	check_number(bench, "refunds", "SELECT count(*) FROM refund", count);
+	check_number(bench, "different refunds",
+		     "SELECT count(DISTINCT refund_no) FROM refund", count);
+	check_number(bench, "claims", "SELECT count(*) FROM once.consume_log",
+		     count);
+	check_number(bench, "parked messages",
+		     "SELECT count(*) FROM once.parked", 0);
+}
