@@ -41,6 +41,7 @@ static void init(struct onced_fixture *fixture, int partitions)
 		      err.text);
 	kafka_fixture_init(&fixture->kafka, partitions);
 	fixture->partitions = partitions;
+	fixture->shift = 0;
 	fixture->sent = 0;
 	migrate(fixture);
 }
@@ -117,11 +118,12 @@ struct texts {
 	char value[24];
 };
 
-static struct letter number_letter(struct texts *texts, int64_t number,
-				   int partitions)
+static struct letter number_letter(const struct onced_fixture *fixture,
+				   struct texts *texts, int64_t number)
 {
 	struct letter letter = {
-		.partition = (int32_t)(number % partitions),
+		.partition = (int32_t)((number + fixture->shift) %
+				       fixture->partitions),
 		.msg_id = texts->msg_id,
 		.biz_id = texts->biz_id,
 		.value = texts->value,
@@ -141,8 +143,7 @@ void onced_fixture_send_series(struct onced_fixture *fixture, int64_t first,
 
 	ck_assert(letters != NULL && texts != NULL);
 	for (int64_t i = 0; i < count; i++)
-		letters[i] = number_letter(&texts[i], first + i,
-					   fixture->partitions);
+		letters[i] = number_letter(fixture, &texts[i], first + i);
 	onced_fixture_send(fixture, letters, (size_t)count);
 	free(texts);
 	free(letters);

@@ -20,6 +20,7 @@ struct onced_fixture {
 	struct pg_fixture pg;
 	struct temp_dir dir;
 	int partitions;
+	int shift;    /* of the partitions of a series */
 	int64_t sent; /* messages, all partitions */
 };
 

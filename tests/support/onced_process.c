@@ -205,21 +205,22 @@ int onced_wait(struct onced *onced, int64_t timeout_ms)
 	return -1;
 }
 
-/* Before, SIGTERM would just end it, as it does with any program. */
+/* Before it has looked after its signals (SIGPIPE is the last of them), SIGTERM
+ * just ends it, as it does with any program. */
 static bool takes_signals(void *arg)
 {
 	const struct onced *onced = arg;
 	char path[64];
 	char *status;
-	char *blocked;
+	char *ignored;
 	bool takes;
 
 	snprintf(path, sizeof(path), "/proc/%d/status",
 		 (int)onced->process.pid);
 	status = read_file(path);
-	blocked = status == NULL ? NULL : strstr(status, "SigBlk:");
-	takes = blocked == NULL ||
-		(strtoull(blocked + 7, NULL, 16) & 1u << (SIGTERM - 1)) != 0;
+	ignored = status == NULL ? NULL : strstr(status, "SigIgn:");
+	takes = ignored == NULL ||
+		(strtoull(ignored + 7, NULL, 16) & 1u << (SIGPIPE - 1)) != 0;
 	free(status);
 	return takes;
 }
