@@ -35,10 +35,11 @@ static void print_usage(FILE *out)
 
 static void print_help(const struct command *command)
 {
-	printf("usage: onced %s%s%s%s\n\n%s.\n", command->name,
+	printf("usage: onced %s%s%s%s%s\n\n%s.\n", command->name,
 	       command->options & TAKES_CONFIG ? " [-c FILE]" : "",
 	       command->options & TAKES_JSON ? " [--json]" : "",
 	       command->options & TAKES_DRY_RUN ? " [--dry-run]" : "",
+	       command->options & TAKES_SQL ? " [--sql FILE]" : "",
 	       command->summary);
 	if (command->help[0] != '\0')
 		printf("\n%s\n", command->help);
@@ -77,6 +78,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 		{ "config", required_argument, NULL, 'c' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "dry-run", no_argument, NULL, 'n' },
+		{ "sql", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -90,6 +92,8 @@ static int run_command(const struct command *command, int argc, char **argv)
 			arguments.json = true;
 		else if (option == 'n' && command->options & TAKES_DRY_RUN)
 			arguments.dry_run = true;
+		else if (option == 's' && command->options & TAKES_SQL)
+			arguments.sql_path = optarg;
 		else if (option == 'h')
 			return print_help(command), EXIT_CODE_OK;
 		else

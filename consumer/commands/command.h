@@ -16,6 +16,7 @@ struct arguments {
 	const char *config_path; /* -c; "onced.yaml" */
 	bool json;               /* --json */
 	bool dry_run;            /* --dry-run */
+	const char *sql_path;    /* --sql; NULL: not given */
 };
 
 typedef int command_f(const struct arguments *arguments);
@@ -24,7 +25,8 @@ typedef int command_f(const struct arguments *arguments);
 enum command_option {
 	TAKES_CONFIG = 1,
 	TAKES_JSON = 2,
-	TAKES_DRY_RUN = 4
+	TAKES_DRY_RUN = 4,
+	TAKES_SQL = 8
 };
 
 struct command {

@@ -7,8 +7,8 @@ cd "$1"
 # The header, and the files that may include it. Other folders (handlers,
 # examples, tests, bench) may include what they like.
 vendors='
-librdkafka/*	consumer/kafka/* consumer/*source*.c consumer/*embedded*.c
-libpq-fe.h	lib/src/pg*
+librdkafka/*	consumer/kafka/* consumer/embedded/broker.c consumer/demo/traffic.c
+libpq-fe.h	lib/src/pg* consumer/embedded/database.c
 yaml.h		consumer/*yaml_tree.c
 microhttpd.h	consumer/*admin*.c
 dlfcn.h		consumer/*plugin.c
