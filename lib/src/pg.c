@@ -18,7 +18,9 @@
 #include <string.h>
 
 enum {
-	POLL_EVERY = 32,      /* sends between two looks at the socket */
+	POLL_EVERY = 32, /* sends between two looks at the socket */
+	MOST_UNFLUSHED =
+		4096,         /* bytes of parameters; libpq's buffer has 8192 */
 	MOST_UNSENT = 4 << 20 /* bytes; then the server is waited for */
 };
 
@@ -52,7 +54,7 @@ struct once__pg {
 
 	struct arena params; /* copies of text parameters */
 	unsigned sends;
-	size_t unsent; /* at most so many bytes, of parameters */
+	size_t unsent; /* bytes of parameters since all was flushed */
 	int backend;   /* the process that the raw session belonged to */
 	bool failed;
 	bool lost;
@@ -284,26 +286,30 @@ static void take_answers(struct once__pg *pg)
 		;
 }
 
-/* Move bytes both ways; waits when `timeout_ms` isn't 0 (-1: as long as it
- * takes). */
-static void exchange(struct once__pg *pg, int timeout_ms)
+/* Wait for the socket, and read what has come. -1: as long as it takes. */
+static void wait_for(struct once__pg *pg, short events, int timeout_ms)
 {
-	struct pollfd fd = { PQsocket(pg->conn), POLLIN, 0 };
-	int unsent = PQflush(pg->conn);
+	struct pollfd fd = { PQsocket(pg->conn), events, 0 };
 
-	if (unsent < 0) {
-		lose(pg);
-		return;
-	}
-	if (unsent > 0)
-		fd.events |= POLLOUT;
-	if (poll(&fd, 1, timeout_ms) < 0 && errno != EINTR) {
+	if (fd.fd < 0 || (poll(&fd, 1, timeout_ms) < 0 && errno != EINTR)) {
 		lose(pg);
 		return;
 	}
 	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
 	    !PQconsumeInput(pg->conn))
 		lose(pg);
+}
+
+/* Move bytes both ways. Waiting is for who has asked for an answer. */
+static void exchange(struct once__pg *pg, int timeout_ms)
+{
+	int unsent = PQflush(pg->conn);
+
+	if (unsent < 0)
+		lose(pg);
+	else
+		wait_for(pg, unsent > 0 ? POLLIN | POLLOUT : POLLIN,
+			 timeout_ms);
 }
 
 void once__pg_poll(struct once__pg *pg)
@@ -410,21 +416,29 @@ static bool execute(struct once__pg *pg, size_t tag, const char *sql,
 				   values, sizes, formats, 0);
 }
 
-/* libpq would take in any amount, up to its limit: then the session is lost. */
+static bool is_flushed(struct once__pg *pg)
+{
+	if (pg->lost || PQflush(pg->conn) > 0)
+		return false;
+	pg->unsent = 0;
+	return true;
+}
+
+/* libpq writes by itself what is more than its buffer, and so half a statement,
+ * whose timeout runs while the next handler thinks: don't let it come to that.
+ * It would also take in any amount, up to a limit where the session is lost. */
 static void throttle(struct once__pg *pg, const struct once_param *params,
 		     size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		pg->unsent += params[i].value.size;
-	if (++pg->sends % POLL_EVERY == 0)
-		once__pg_poll(pg);
-	if (pg->unsent < MOST_UNSENT)
+	if (++pg->sends % POLL_EVERY != 0 && pg->unsent < MOST_UNFLUSHED)
 		return;
-	while (!pg->lost && PQflush(pg->conn) > 0) {
-		exchange(pg, -1);
+	once__pg_poll(pg);
+	while (!is_flushed(pg) && !pg->lost && pg->unsent > MOST_UNSENT) {
+		wait_for(pg, POLLIN | POLLOUT, -1);
 		take_answers(pg);
 	}
-	pg->unsent = 0;
 }
 
 static void send_kept(struct once__pg *pg, size_t tag, bool kept,
@@ -703,10 +717,26 @@ static enum once_status settle_session(struct once__pg *pg,
 	return ONCE_OK;
 }
 
+/* Keys are UTF-8, and one that the database can't hold would stop its lane. */
+static enum once_status check_encoding(struct once__pg *pg,
+				       struct once_error *err)
+{
+	const char *encoding = PQparameterStatus(pg->conn, "server_encoding");
+
+	if (encoding == NULL || strcmp(encoding, "UTF8") == 0 ||
+	    strcmp(encoding, "SQL_ASCII") == 0)
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG,
+			 "the database's encoding is %s; create one with "
+			 "ENCODING 'UTF8'",
+			 encoding);
+}
+
 enum once_status once__pg_open(const struct once__pg_options *options,
 			       struct once__pg **ret_pg, struct once_error *err)
 {
 	struct once__pg *pg = calloc(1, sizeof(*pg));
+	enum once_status status = ONCE_TRANSIENT;
 
 	if (pg == NULL)
 		return error_no_memory(err);
@@ -721,6 +751,9 @@ enum once_status once__pg_open(const struct once__pg_options *options,
 	PQsetNoticeProcessor(pg->conn, drop_notice, NULL);
 	if (settle_session(pg, options->durability) != ONCE_OK)
 		goto refused;
+	status = check_encoding(pg, err);
+	if (status != ONCE_OK)
+		goto fail;
 	*ret_pg = pg;
 	return ONCE_OK;
 
@@ -731,7 +764,7 @@ refused:
 		err->text[strcspn(err->text, "\n")] = '\0';
 fail:
 	once__pg_close(pg);
-	return ONCE_TRANSIENT;
+	return status;
 }
 
 void once__pg_close(struct once__pg *pg)

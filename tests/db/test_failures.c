@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct trial trial;
 static struct mail mail;
@@ -229,6 +230,31 @@ START_TEST(who_waits_is_not_blamed_for_who_queued)
 }
 END_TEST
 
+static enum once_verdict be_slow(void *self, const struct once_message *msg,
+				 struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	(void)call;
+	usleep(1200000);
+	return ONCE_DONE;
+}
+
+/* The server's clock runs while it waits for the rest of a statement. */
+START_TEST(a_slow_handler_does_not_time_out_the_statements_before_it)
+{
+	static char value[20000];
+
+	memset(value, 'x', sizeof(value) - 1);
+	trial_poison = be_slow;
+	mail_init(&mail, 3);
+	mail_set_value(&mail, 0, value);
+	mail_set_value(&mail, 1, "poison");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 3);
+}
+END_TEST
+
 /* ---- a COMMIT that is refused ---- */
 
 static void add_deferred_check(void)
@@ -396,6 +422,9 @@ int main(void)
 	tcase_add_test(tests, done_after_an_error_that_was_seen_is_dead);
 	tcase_add_test(tests, a_handler_may_turn_an_error_into_a_verdict);
 	tcase_add_test(tests, who_waits_is_not_blamed_for_who_queued);
+	tcase_add_test(
+		tests,
+		a_slow_handler_does_not_time_out_the_statements_before_it);
 	tcase_add_test(tests,
 		       a_refused_commit_is_the_fault_of_its_only_message);
 	tcase_add_test(tests,

@@ -141,6 +141,28 @@ START_TEST(a_migration_that_fails_leaves_nothing)
 }
 END_TEST
 
+/* Keys are UTF-8; one that the database can't hold would stop its lane. */
+START_TEST(a_database_of_another_encoding_is_refused)
+{
+	char sql[256];
+	char conninfo[640];
+
+	snprintf(sql, sizeof(sql),
+		 "CREATE DATABASE %s_latin TEMPLATE template0 ENCODING "
+		 "'LATIN1' LOCALE 'C'",
+		 pg.database);
+	pg_fixture_run(&pg, sql);
+	snprintf(conninfo, sizeof(conninfo), "%s dbname=%s_latin", pg.conninfo,
+		 pg.database);
+	ck_assert_int_eq(once_migrate(conninfo, 0, NULL, NULL, &err),
+			 ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "LATIN1"));
+	snprintf(sql, sizeof(sql), "DROP DATABASE %s_latin WITH (FORCE)",
+		 pg.database);
+	pg_fixture_run(&pg, sql);
+}
+END_TEST
+
 /* ---- the role of docs/roles.sql ---- */
 
 static char role[64];
@@ -304,6 +326,7 @@ int main(void)
 	tcase_add_test(schema, a_migration_that_was_changed_is_refused);
 	tcase_add_test(schema, a_newer_schema_is_refused_with_both_versions);
 	tcase_add_test(schema, a_migration_that_fails_leaves_nothing);
+	tcase_add_test(schema, a_database_of_another_encoding_is_refused);
 	suite_add_tcase(suite, schema);
 	tcase_add_checked_fixture(roles, set_up_role, tear_down_role);
 	tcase_add_test(roles, a_role_that_may_run_can_run);
