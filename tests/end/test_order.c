@@ -92,6 +92,7 @@ START_TEST(a_handler_that_hangs_holds_up_its_own_partition_only)
 	onced_fixture_put_file(&order.fixture, "hang");
 	onced_start(&order.onced, NULL);
 	onced_fixture_send(&order.fixture, letters, COUNT(letters));
+	onced_fixture_wait_for_file(&order.fixture, "hanging", WAIT_MS);
 	wait_for_position(&order, 1, 2);
 	ck_assert(wait_until(is_committed, &wanted, WAIT_MS));
 	ck_assert_int_le(kafka_fixture_get_committed(wanted.kafka, 0), 0);

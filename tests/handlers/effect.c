@@ -6,7 +6,8 @@
  *	fail       RETRY, always
  *	recover    RETRY at the first two attempts
  *	pause      PAUSE while there is a file "pause"
- *	hang       doesn't return while there is a file "hang"
+ *	hang       makes a file "hanging", and doesn't return while there is a
+ *	           file "hang"
  *	kill       kills the process, once: it leaves a file "killed"
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
@@ -57,22 +58,34 @@ static int is_there(const struct effect *self, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static void kill_once(const struct effect *self)
+/* True: it wasn't there before. */
+static int put_file(const struct effect *self, const char *name)
 {
 	char path[PATH_MAX];
+	int fd;
 
-	snprintf(path, sizeof(path), "%s/killed", self->directory);
-	if (open(path, O_CREAT | O_EXCL | O_WRONLY, 0600) != -1)
-		raise(SIGKILL);
+	snprintf(path, sizeof(path), "%s/%s", self->directory, name);
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+	if (fd == -1)
+		return 0;
+	close(fd);
+	return 1;
+}
+
+static void hang(const struct effect *self)
+{
+	put_file(self, "hanging");
+	while (is_there(self, "hang"))
+		pause_ms(5);
 }
 
 static enum once_verdict act(const struct effect *self, const char *what,
 			     struct once_call *call)
 {
-	while (strcmp(what, "hang") == 0 && is_there(self, "hang"))
-		pause_ms(5);
-	if (strcmp(what, "kill") == 0)
-		kill_once(self);
+	if (strcmp(what, "hang") == 0)
+		hang(self);
+	if (strcmp(what, "kill") == 0 && put_file(self, "killed"))
+		raise(SIGKILL);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
 		return ONCE_PAUSE;
 	if (strcmp(what, "recover") == 0 && once_attempt(call) < 3)

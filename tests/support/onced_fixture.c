@@ -178,6 +178,22 @@ void onced_fixture_remove_file(struct onced_fixture *fixture, const char *name)
 	ck_assert_int_eq(unlink(path), 0);
 }
 
+static bool is_there(void *arg)
+{
+	return access(arg, F_OK) == 0;
+}
+
+void onced_fixture_wait_for_file(struct onced_fixture *fixture,
+				 const char *name, int64_t timeout_ms)
+{
+	char path[PATH_MAX];
+
+	make_path(fixture, name, path);
+	ck_assert_msg(wait_until(is_there, path, timeout_ms),
+		      "there is no \"%s\" after %" PRId64 " ms", path,
+		      timeout_ms);
+}
+
 /* ---- what came of them ---- */
 
 struct wanted {

@@ -48,9 +48,11 @@ void onced_fixture_send(struct onced_fixture *fixture,
 void onced_fixture_send_series(struct onced_fixture *fixture, int64_t first,
 			       int64_t count);
 
-/* Files in the directory: a handler waits while one is there (effect.c). */
+/* Files in the directory, by which tests and handlers talk (effect.c). */
 void onced_fixture_put_file(struct onced_fixture *fixture, const char *name);
 void onced_fixture_remove_file(struct onced_fixture *fixture, const char *name);
+void onced_fixture_wait_for_file(struct onced_fixture *fixture,
+				 const char *name, int64_t timeout_ms);
 
 /* ---- what came of them ---- */
 

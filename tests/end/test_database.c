@@ -1,0 +1,253 @@
+/*
+ * test_database.c - the database goes away and comes back: nothing is lost,
+ * nothing is repeated, nothing is dead, and no attempt is counted.
+ */
+#include "onced_fixture.h"
+#include "pg_server.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <clock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	WAIT_MS = 40000,
+	PARTITIONS = 2,
+	LOAD = 20,            /* messages at a time */
+	OUTAGE_MS = 6000,     /* longer than the longest pause of a lane */
+	HEAVY = 2000,         /* messages of a backlog */
+	HEAVY_SIZE = 50000,   /* of each; 100 MB together */
+	MEMORY_MAX_KB = 81920 /* less than the backlog */
+};
+
+static void create_server(struct pg_server *server)
+{
+	struct once_error err;
+
+	ck_assert_msg(pg_server_create(server, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+}
+
+static void start_server(struct pg_server *server)
+{
+	struct once_error err;
+
+	ck_assert_msg(pg_server_start(server, &err) == ONCE_OK, "%s", err.text);
+}
+
+static void send_for(struct onced_fixture *fixture, int64_t ms)
+{
+	const struct timespec pause = { 0, 20000000 };
+	int64_t deadline_ms = clock_ms() + ms;
+
+	while (clock_ms() < deadline_ms) {
+		onced_fixture_send_series(fixture, fixture->sent, LOAD);
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* All took effect, each one once and at its first attempt. */
+static void check_that_nothing_happened(struct onced *onced)
+{
+	struct onced_fixture *fixture = onced->fixture;
+	struct pg_fixture *pg = &fixture->pg;
+
+	onced_fixture_wait_for_all(fixture, WAIT_MS);
+	onced_fixture_check_effects(fixture, fixture->sent);
+	ck_assert_int_eq(
+		pg_fixture_get_int64(pg, "SELECT max(attempt) FROM effect"), 1);
+	ck_assert_int_eq(
+		pg_fixture_get_int64(pg, "SELECT count(*) FROM once.parked"),
+		0);
+	onced_wait_until_ready(onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(onced), 0);
+	for (int i = 0; i < fixture->partitions; i++)
+		ck_assert_int_eq(
+			kafka_fixture_get_committed(&fixture->kafka, i),
+			onced_fixture_position(fixture, i));
+}
+
+/* C02, C45 */
+START_TEST(an_outage_of_the_database_is_sat_out)
+{
+	struct onced_fixture fixture;
+	struct pg_server server;
+	struct onced onced;
+
+	create_server(&server);
+	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	send_for(&fixture, 300);
+	pg_server_kill(&server);
+	onced_wait_until_not_ready(&onced, "doesn't reach the database",
+				   WAIT_MS);
+	send_for(&fixture, OUTAGE_MS);
+	for (int i = 0; i < PARTITIONS; i++)
+		ck_assert_int_lt(kafka_fixture_get_committed(&fixture.kafka, i),
+				 kafka_fixture_get_end(&fixture.kafka, i));
+	start_server(&server);
+	pg_fixture_reconnect(&fixture.pg);
+	send_for(&fixture, 300);
+	check_that_nothing_happened(&onced);
+	onced_fixture_fini(&fixture);
+	pg_server_destroy(&server);
+}
+END_TEST
+
+/* A fast shutdown ends sessions with 57P01 and then refuses new ones. */
+START_TEST(an_orderly_restart_of_the_database_is_sat_out)
+{
+	struct onced_fixture fixture;
+	struct pg_server server;
+	struct onced onced;
+
+	create_server(&server);
+	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	for (int i = 0; i < 3; i++) {
+		send_for(&fixture, 200);
+		pg_server_stop(&server);
+		send_for(&fixture, 200);
+		start_server(&server);
+	}
+	pg_fixture_reconnect(&fixture.pg);
+	check_that_nothing_happened(&onced);
+	onced_fixture_fini(&fixture);
+	pg_server_destroy(&server);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+static void send_backlog(struct onced_fixture *fixture)
+{
+	static char value[HEAVY_SIZE + 1];
+	static struct letter letters[HEAVY];
+	static char ids[HEAVY][24];
+
+	memset(value, 'x', HEAVY_SIZE);
+	for (int i = 0; i < HEAVY; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "heavy%d", i);
+		letters[i] = (struct letter){ i % PARTITIONS, ids[i], ids[i],
+					      NULL, value };
+	}
+	onced_fixture_send(fixture, letters, HEAVY);
+}
+
+static long get_memory_kb(const struct onced *onced)
+{
+	char path[64];
+	char *status;
+	char *line;
+	long kb;
+
+	snprintf(path, sizeof(path), "/proc/%d/status",
+		 (int)onced->process.pid);
+	status = read_file(path);
+	line = status == NULL ? NULL : strstr(status, "VmHWM:");
+	ck_assert_ptr_nonnull(line);
+	kb = strtol(line + 6, NULL, 10);
+	free(status);
+	return kb;
+}
+
+/* C02 */
+START_TEST(a_backlog_during_an_outage_stays_in_kafka)
+{
+	struct onced_fixture fixture;
+	struct pg_server server;
+	struct onced onced;
+
+	create_server(&server);
+	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	pg_server_kill(&server);
+	send_backlog(&fixture);
+	onced_wait_until_not_ready(&onced, "doesn't reach the database",
+				   WAIT_MS);
+	start_server(&server);
+	pg_fixture_reconnect(&fixture.pg);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	printf("%ld kB at most\n", get_memory_kb(&onced));
+	ck_assert_int_lt(get_memory_kb(&onced), MEMORY_MAX_KB);
+	check_that_nothing_happened(&onced);
+	onced_fixture_fini(&fixture);
+	pg_server_destroy(&server);
+}
+END_TEST
+
+/* ---- sessions ---- */
+
+/* C45 */
+START_TEST(lanes_whose_sessions_are_cut_off_again_and_again_go_on)
+{
+	static const char cut[] =
+		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+		"WHERE datname = current_database() "
+		"AND application_name = 'onced'";
+	struct onced_fixture fixture;
+	struct onced onced;
+	int64_t cuts = 0;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	for (int i = 0; i < 20; i++) {
+		send_for(&fixture, 100);
+		cuts += pg_fixture_get_int64(&fixture.pg, cut);
+	}
+	ck_assert_int_ge(cuts, 20);
+	check_that_nothing_happened(&onced);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+START_TEST(a_start_before_the_database_waits_for_it_and_says_so)
+{
+	struct onced_fixture fixture;
+	struct pg_server server;
+	struct onced onced;
+
+	create_server(&server);
+	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	pg_server_stop(&server);
+	onced_start(&onced, NULL);
+	onced_wait_for_log(&onced, "waiting for it", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "doesn't reach the database",
+				   WAIT_MS);
+	start_server(&server);
+	pg_fixture_reconnect(&fixture.pg);
+	check_that_nothing_happened(&onced);
+	onced_fixture_fini(&fixture);
+	pg_server_destroy(&server);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("the database");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(tests, an_outage_of_the_database_is_sat_out);
+	tcase_add_test(tests, an_orderly_restart_of_the_database_is_sat_out);
+	tcase_add_test(tests, a_backlog_during_an_outage_stays_in_kafka);
+	tcase_add_test(tests,
+		       lanes_whose_sessions_are_cut_off_again_and_again_go_on);
+	tcase_add_test(tests,
+		       a_start_before_the_database_waits_for_it_and_says_so);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

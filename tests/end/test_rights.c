@@ -1,0 +1,149 @@
+/*
+ * test_rights.c - what the database may not let onced do: a schema of another
+ * version, a role without rights; and that the documented role is enough.
+ *
+ * On a server of its own: roles belong to a server, not to a database.
+ */
+#include "onced_fixture.h"
+#include "pg_server.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WAIT_MS = 30000
+};
+
+struct rights {
+	struct onced_fixture fixture;
+	struct pg_server server;
+	struct onced onced;
+	char conninfo[600]; /* of the role */
+};
+
+static void init(struct rights *rights)
+{
+	struct onced_options options = { .conninfo = rights->conninfo };
+	struct once_error err;
+
+	ck_assert_msg(pg_server_create(&rights->server, NULL, &err) == ONCE_OK,
+		      "%s", err.text);
+	onced_fixture_init_at(&rights->fixture, 2, rights->server.conninfo);
+	snprintf(rights->conninfo, sizeof(rights->conninfo), "%s user=onced",
+		 rights->fixture.pg.conninfo);
+	onced_init(&rights->onced, &rights->fixture, &options);
+}
+
+static void fini(struct rights *rights)
+{
+	onced_fixture_fini(&rights->fixture);
+	pg_server_destroy(&rights->server);
+}
+
+/* docs/roles.sql, with psql's variable filled in. */
+static void create_documented_role(struct rights *rights)
+{
+	static const char variable[] = ":\"role\"";
+	char path[PATH_MAX];
+	char *sql;
+
+	snprintf(path, sizeof(path), "%s/docs/roles.sql",
+		 getenv("ONCE_TEST_SOURCE"));
+	sql = read_file(path);
+	ck_assert_ptr_nonnull(sql);
+	for (char *at = sql; (at = strstr(at, variable)) != NULL;)
+		memcpy(at, " onced ", sizeof(variable) - 1);
+	pg_fixture_run(&rights->fixture.pg, sql);
+	free(sql);
+}
+
+START_TEST(the_documented_role_can_run_and_cannot_migrate)
+{
+	static const struct letter letters[] = {
+		{ 0, "m0", "b0", NULL, "v" },
+		{ 1, "m1", "b1", "reject", "v" },
+		{ 1, "m0", "b0", NULL, "v" },
+	};
+	struct rights rights;
+
+	init(&rights);
+	create_documented_role(&rights);
+	pg_fixture_run(&rights.fixture.pg, "GRANT INSERT ON effect TO onced");
+	onced_start(&rights.onced, NULL);
+	onced_fixture_send(&rights.fixture, letters, 3);
+	onced_fixture_wait_for_all(&rights.fixture, WAIT_MS);
+	onced_fixture_check_effects(&rights.fixture, 1);
+	ck_assert_int_eq(onced_command(&rights.onced, "status", NULL), 0);
+	ck_assert_int_eq(onced_stop(&rights.onced), 0);
+	pg_fixture_run(&rights.fixture.pg,
+		       "DELETE FROM once.migration WHERE version = 1");
+	ck_assert_int_eq(onced_command(&rights.onced, "migrate", NULL), 77);
+	fini(&rights);
+}
+END_TEST
+
+START_TEST(a_role_without_rights_is_told_so_and_ends_with_77)
+{
+	struct rights rights;
+
+	init(&rights);
+	pg_fixture_run(&rights.fixture.pg, "CREATE ROLE onced LOGIN");
+	onced_start(&rights.onced, NULL);
+	ck_assert_int_eq(onced_wait(&rights.onced, WAIT_MS), 77);
+	ck_assert(onced_has_logged(&rights.onced, "permission denied"));
+	ck_assert_int_eq(onced_command(&rights.onced, "migrate", NULL), 77);
+	onced_check_output(&rights.onced, "permission denied");
+	ck_assert_int_eq(onced_command(&rights.onced, "status", NULL), 77);
+	fini(&rights);
+}
+END_TEST
+
+START_TEST(a_schema_that_nobody_made_is_refused_with_the_remedy)
+{
+	struct rights rights;
+
+	init(&rights);
+	pg_fixture_run(&rights.fixture.pg,
+		       "CREATE ROLE onced LOGIN; DROP SCHEMA once CASCADE");
+	onced_start(&rights.onced, NULL);
+	ck_assert_int_eq(onced_wait(&rights.onced, WAIT_MS), 78);
+	ck_assert(onced_has_logged(&rights.onced, "run \\\"onced migrate\\\""));
+	fini(&rights);
+}
+END_TEST
+
+START_TEST(a_newer_schema_is_refused_naming_both_versions)
+{
+	struct rights rights;
+
+	init(&rights);
+	create_documented_role(&rights);
+	pg_fixture_run(&rights.fixture.pg,
+		       "INSERT INTO once.migration (version, name, checksum) "
+		       "VALUES (4711, 'from the future', '')");
+	onced_start(&rights.onced, NULL);
+	ck_assert_int_eq(onced_wait(&rights.onced, WAIT_MS), 78);
+	ck_assert(onced_has_logged(&rights.onced, "schema version 4711"));
+	ck_assert(onced_has_logged(&rights.onced, "versions up to 1"));
+	fini(&rights);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rights");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(tests, the_documented_role_can_run_and_cannot_migrate);
+	tcase_add_test(tests,
+		       a_role_without_rights_is_told_so_and_ends_with_77);
+	tcase_add_test(tests,
+		       a_schema_that_nobody_made_is_refused_with_the_remedy);
+	tcase_add_test(tests, a_newer_schema_is_refused_naming_both_versions);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
