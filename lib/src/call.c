@@ -73,6 +73,7 @@ static const struct {
 	{ "prepare",    ends_transaction },
 	{ "deallocate", forgets_statements },
 	{ "discard",    forgets_statements },
+	{ "execute",    "EXECUTE needs the raw session; use once_pgconn()" },
 	{ "copy",       "COPY needs the raw session; use once_pgconn()" },
 };
 /* clang-format on */

@@ -35,7 +35,7 @@ struct owed {
 	enum kind kind;
 	bool keep; /* the rows are wanted */
 	size_t tag;
-	struct once__pg_statement *statement; /* of a prepare */
+	struct once__pg_statement *statement; /* NULL: not a prepared one */
 };
 
 struct once__pg {
@@ -125,31 +125,40 @@ static void lose(struct once__pg *pg)
 	pg->failure.class = ONCE__PG_SERVER;
 }
 
-/* The session is over, or of no more use: no message is at fault. A prepared
- * statement whose table was altered since fails for ever (plancache.c). */
-static bool is_of_session(const PGresult *res)
+static bool is_field(const PGresult *res, int field, const char *text)
 {
-	const char *severity =
-		PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-	const char *function = PQresultErrorField(res, PG_DIAG_SOURCE_FUNCTION);
+	const char *value = PQresultErrorField(res, field);
 
-	if (severity != NULL &&
-	    (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
-		return true;
-	return function != NULL &&
-	       strcmp(function, "RevalidateCachedQuery") == 0;
+	return value != NULL && strcmp(value, text) == 0;
 }
 
-static void fail_with(struct once__pg *pg, size_t tag, const PGresult *res)
+/* No message is at fault if the session is over; nor if a table was altered
+ * behind a prepared statement, which would fail for ever (plancache.c). */
+static void excuse(struct once__pg *pg, const struct owed *owed,
+		   const PGresult *res)
+{
+	if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
+	    is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
+		pg->failure.class = ONCE__PG_SERVER;
+	} else if (owed->statement != NULL &&
+		   is_field(res, PG_DIAG_SOURCE_FUNCTION,
+			    "RevalidateCachedQuery")) {
+		owed->statement->state = ONCE__PG_UNFIT;
+		pg->failure.class = ONCE__PG_REPEAT;
+	}
+}
+
+static void fail_with(struct once__pg *pg, const struct owed *owed,
+		      const PGresult *res)
 {
 	bool is_first = !pg->failed;
 	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
 	const char *primary = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
-	once__pg_fail(pg, tag, sqlstate == NULL ? "08006" : sqlstate,
+	once__pg_fail(pg, owed->tag, sqlstate == NULL ? "08006" : sqlstate,
 		      primary == NULL ? PQresultErrorMessage(res) : primary);
-	if (is_first && is_of_session(res))
-		pg->failure.class = ONCE__PG_SERVER;
+	if (is_first)
+		excuse(pg, owed, res);
 }
 
 const struct once__pg_failure *once__pg_failure(const struct once__pg *pg)
@@ -258,7 +267,7 @@ static void take_answer(struct once__pg *pg, PGresult *res)
 		if (owed->kind == KIND_PREPARE)
 			owed->statement->state = ONCE__PG_NEW;
 		if (status != PGRES_PIPELINE_ABORTED)
-			fail_with(pg, owed->tag, res);
+			fail_with(pg, owed, res);
 	}
 	PQclear(res);
 }
@@ -396,10 +405,9 @@ static bool prepare(struct once__pg *pg, size_t tag,
 }
 
 static bool execute(struct once__pg *pg, size_t tag, const char *sql,
+		    struct once__pg_statement *statement,
 		    const struct once_param *params, size_t count)
 {
-	struct once__pg_statement *statement =
-		once__pg_statements_get(&pg->statements, sql);
 	const int *formats = NULL;
 	const char *const *values = copy_values(pg, tag, params, count);
 	const int *sizes = copy_sizes(pg, params, count, &formats);
@@ -449,7 +457,8 @@ static void send_kept(struct once__pg *pg, size_t tag, bool kept,
 
 	if (pg->failed || pg->lost)
 		return;
-	if (!execute(pg, tag, sql, params, count)) {
+	owed.statement = once__pg_statements_get(&pg->statements, sql);
+	if (!execute(pg, tag, sql, owed.statement, params, count)) {
 		lose(pg);
 		return;
 	}
@@ -573,10 +582,23 @@ static const char guard_sql[] =
 static const char release_sql[] =
 	"DELETE FROM once.commit_guard WHERE backend = pg_backend_pid()";
 
+/* Beforehand, so that it tells whether the session's statements are still there
+ * when the handler is done. */
+static void prepare_release(struct once__pg *pg)
+{
+	struct once__pg_statement *statement =
+		once__pg_statements_get(&pg->statements, release_sql);
+
+	if (!pg->failed && !pg->lost && statement != NULL &&
+	    !prepare(pg, ONCE__PG_OURS, statement))
+		lose(pg);
+}
+
 struct pg_conn *once__pg_enter_raw(struct once__pg *pg)
 {
 	once__pg_send(pg, ONCE__PG_OURS, defer_sql, NULL, 0);
 	once__pg_send(pg, ONCE__PG_OURS, guard_sql, NULL, 0);
+	prepare_release(pg);
 	sync_and_wait(pg);
 	if (pg->failed || pg->lost)
 		return NULL;
@@ -611,9 +633,17 @@ static bool release_guard(struct once__pg *pg, size_t tag)
 	const struct once_rows *rows =
 		once__pg_exec(pg, ONCE__PG_OURS, release_sql, NULL, 0);
 
-	if (rows != NULL && once_rows_affected(rows) != 1)
+	if (rows != NULL && once_rows_affected(rows) == 1)
+		return true;
+	if (rows != NULL) {
 		once__pg_fail(pg, tag, "2D000", ended_text);
-	return !pg->failed;
+	} else if (strcmp(pg->failure.sqlstate, "26000") == 0) {
+		pg->failed = false;
+		pg->lost = true;
+		once__pg_fail(pg, tag, "2D000",
+			      "the handler dropped the session's statements");
+	}
+	return false;
 }
 
 bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
@@ -639,10 +669,11 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 
 static bool run_script(struct once__pg *pg, const char *sql)
 {
+	static const struct owed owed = { .tag = ONCE__PG_OURS };
 	PGresult *res = PQexec(pg->conn, sql);
 
 	if (!succeeded(res))
-		fail_with(pg, ONCE__PG_OURS, res);
+		fail_with(pg, &owed, res);
 	PQclear(res);
 	return !pg->failed;
 }

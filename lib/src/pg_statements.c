@@ -32,7 +32,7 @@ struct once__pg_statement *once__pg_statements_get(
 	struct once__pg_statement *place = find_place(statements, sql);
 
 	if (place->sql != NULL)
-		return place;
+		return place->state == ONCE__PG_UNFIT ? NULL : place;
 	if (statements->count >= FULL)
 		return NULL;
 	place->sql = strdup(sql);

@@ -8,7 +8,8 @@
 enum once__pg_prepared {
 	ONCE__PG_NEW,
 	ONCE__PG_SENT, /* in the pipeline, not answered yet */
-	ONCE__PG_READY
+	ONCE__PG_READY,
+	ONCE__PG_UNFIT /* what it returns has changed: not prepared again */
 };
 
 struct once__pg_statement {
@@ -28,7 +29,8 @@ struct once__pg_statements {
 };
 
 /* The text's place, made when it is new. NULL: the table is full (a handler
- * that writes data into its SQL), or no memory: send it unprepared. */
+ * that writes data into its SQL), no memory, or it is unfit: send it
+ * unprepared. */
 struct once__pg_statement *once__pg_statements_get(
 	struct once__pg_statements *statements, const char *sql);
 void once__pg_statements_fini(struct once__pg_statements *statements);

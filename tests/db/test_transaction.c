@@ -96,6 +96,7 @@ static const char *const endings[] = {
 	"CALL end_it()",
 	"DEALLOCATE ALL",
 	"DISCARD ALL",
+	"EXECUTE once_1",
 };
 /* clang-format on */
 
@@ -173,6 +174,7 @@ static const char *const raw_endings[][5] = {
 	{ "SAVEPOINT s", "ROLLBACK", "BEGIN", "INSERT INTO effect VALUES (9)" },
 	{ "SELECT 1/0", "ROLLBACK", "BEGIN" },
 	{ "PREPARE TRANSACTION 'x'", "BEGIN" },
+	{ "DEALLOCATE ALL" },
 };
 /* clang-format on */
 
