@@ -10,6 +10,7 @@
 #include "runtime.h"
 #include "sandbox.h"
 #include "scope.h"
+#include "stop_signal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -139,6 +140,15 @@ static int run_in(struct sandbox *sandbox, const struct config *cfg)
 	return runtime_run(&copy);
 }
 
+/* To be stopped before it ran is as good as afterwards. */
+static int explain(enum once_status status, const struct once_error *err)
+{
+	fprintf(stderr, "onced: %s\n", err->text);
+	if (stop_signal_is_pending())
+		return EXIT_CODE_OK;
+	return (int)exit_code_of(status);
+}
+
 static int dev(const struct arguments *arguments)
 {
 	struct config *cfg = command_load_config(arguments);
@@ -154,9 +164,7 @@ static int dev(const struct arguments *arguments)
 	if (status == ONCE_OK)
 		code = run_in(&sandbox, cfg);
 	else
-		code = exit_code_of(status);
-	if (status != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", err.text);
+		code = explain(status, &err);
 	sandbox_close(&sandbox);
 	config_destroy(cfg);
 	return code;

@@ -151,6 +151,8 @@ enum once_status child_run(const struct child_options *options,
 	child_stop(&child, SIGTERM, 1000);
 	if (child_exit_code(&child) == 0)
 		return ONCE_OK;
+	if (stop_signal_is_pending())
+		return error_set(err, ONCE_TRANSIENT, "interrupted");
 	error_set(err, ONCE_TRANSIENT, "\"%s\" failed", options->argv[0]);
 	child_add_last_line(err, options->output);
 	return ONCE_TRANSIENT;

@@ -139,19 +139,25 @@ static bool is_ready(const struct postgres *postgres)
 	return ready;
 }
 
+static enum once_status explain(const struct postgres *postgres,
+				struct once_error *err)
+{
+	if (stop_signal_is_pending())
+		return error_set(err, ONCE_TRANSIENT, "interrupted");
+	error_set(err, ONCE_TRANSIENT, "could not start PostgreSQL");
+	child_add_last_line(err, postgres->log);
+	return ONCE_TRANSIENT;
+}
+
 static enum once_status wait_until_ready(struct postgres *postgres,
 					 struct once_error *err)
 {
 	int64_t end_ms = clock_ms() + START_MS;
 
-	while (!is_ready(postgres)) {
-		if (child_is_running(&postgres->server) &&
-		    clock_ms() < end_ms && stop_signal_sleep(LOOK_EVERY_MS))
-			continue;
-		error_set(err, ONCE_TRANSIENT, "could not start PostgreSQL");
-		child_add_last_line(err, postgres->log);
-		return ONCE_TRANSIENT;
-	}
+	while (!is_ready(postgres))
+		if (!child_is_running(&postgres->server) ||
+		    clock_ms() > end_ms || !stop_signal_sleep(LOOK_EVERY_MS))
+			return explain(postgres, err);
 	return ONCE_OK;
 }
 
