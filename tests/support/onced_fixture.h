@@ -107,8 +107,10 @@ int onced_wait(struct onced *onced, int64_t timeout_ms);
 int onced_stop(struct onced *onced);
 void onced_kill(struct onced *onced);
 
-/* Another command, such as "check", to its end; its exit code. `more`: one more
- * argument, or NULL. */
+/* Another command, to its end; its exit code. The arguments end with NULL. */
+int onced_call(struct onced *onced, const char *const *arguments);
+/* One that takes the file, such as "check". `more`: one more argument, or NULL.
+ */
 int onced_command(struct onced *onced, const char *command, const char *more);
 /* Is it in what the last command wrote? */
 void onced_check_output(struct onced *onced, const char *text);

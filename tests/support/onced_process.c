@@ -239,17 +239,26 @@ void onced_kill(struct onced *onced)
 
 /* ---- other commands ---- */
 
-int onced_command(struct onced *onced, const char *command, const char *more)
+int onced_call(struct onced *onced, const char *const *arguments)
 {
-	const char *argv[] = { program(),     command, "-c",
-			       onced->config, more,    NULL };
+	const char *argv[8] = { program() };
 	struct process_options options = { .argv = argv,
 					   .output = onced->output };
 	struct once_error err;
-	int code = process_run(&options, COMMAND_MS, &err);
+	int code;
 
+	for (size_t i = 1; *arguments != NULL && i < 7; i++)
+		argv[i] = *arguments++;
+	code = process_run(&options, COMMAND_MS, &err);
 	ck_assert_msg(code != -1, "%s", err.text);
 	return code;
+}
+
+int onced_command(struct onced *onced, const char *command, const char *more)
+{
+	const char *arguments[] = { command, "-c", onced->config, more, NULL };
+
+	return onced_call(onced, arguments);
 }
 
 void onced_check_output(struct onced *onced, const char *text)
