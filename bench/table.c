@@ -96,12 +96,12 @@ static long long most_memory(const struct round *rounds, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (rounds[i].onced.memory_kib[quarter] > most_kib)
 			most_kib = rounds[i].onced.memory_kib[quarter];
-	return (long long)(most_kib / 1024);
+	return (long long)(most_kib * 1024 / 1000000);
 }
 
 static void print_memory(const struct round *rounds, size_t count)
 {
-	printf("%-40s", "A's memory by quarters, MiB");
+	printf("%-40s", "A's memory by quarters, MB");
 	for (int quarter = 0; quarter < QUARTERS; quarter++)
 		printf(" %lld", most_memory(rounds, count, quarter));
 	printf("   wanted: below 300, and not growing\n");
