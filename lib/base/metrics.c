@@ -4,20 +4,18 @@
 
 #include "scope.h"
 
+#include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	BUCKETS_MAX = 20
-};
 
 struct metric_cell {
 	struct metric_cell *next;
 	const struct metric_family *family;
-	char *labels;                       /* as on the page: a="x",b="y" */
-	atomic_ullong value;                /* a histogram's: its sum */
-	atomic_ullong buckets[BUCKETS_MAX]; /* the last: beyond all bounds */
+	char *labels;            /* as on the page: a="x",b="y" */
+	atomic_ullong value;     /* a histogram's: its sum */
+	atomic_ullong buckets[]; /* of a histogram; last: beyond all bounds */
 };
 
 struct metrics {
@@ -56,15 +54,21 @@ static void add_to(atomic_ullong *sum, double amount)
 
 /* ---- counting ---- */
 
+/* NaN is none: added once, it would be the sum for ever. */
+static bool is_amount(double value)
+{
+	return value >= 0;
+}
+
 void metric_add(struct metric_cell *cell, double amount)
 {
-	if (cell != NULL)
+	if (cell != NULL && is_amount(amount))
 		add_to(&cell->value, amount);
 }
 
 void metric_set(struct metric_cell *cell, double value)
 {
-	if (cell != NULL)
+	if (cell != NULL && cell->family->type == METRIC_GAUGE)
 		atomic_store(&cell->value, bits_of(value));
 }
 
@@ -72,7 +76,7 @@ void metric_observe(struct metric_cell *cell, double value)
 {
 	size_t i = 0;
 
-	if (cell == NULL)
+	if (cell == NULL || !is_amount(value))
 		return;
 	while (cell->family->bounds[i] != 0 && value > cell->family->bounds[i])
 		i++;
@@ -127,6 +131,23 @@ static struct metric_cell **find_link(struct metrics *metrics, size_t family,
 	return link;
 }
 
+/* Keeps the labels; NULL: no memory, and they aren't kept. */
+static struct metric_cell *make_cell(const struct metric_family *family,
+				     char *labels)
+{
+	size_t buckets = family->type == METRIC_HISTOGRAM;
+	struct metric_cell *cell;
+
+	while (buckets > 0 && family->bounds[buckets - 1] != 0)
+		buckets++;
+	cell = calloc(1, sizeof(*cell) + buckets * sizeof(cell->buckets[0]));
+	if (cell == NULL)
+		return NULL;
+	cell->family = family;
+	cell->labels = labels;
+	return cell;
+}
+
 struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 				 const char *const *values)
 {
@@ -141,11 +162,9 @@ struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 	link = find_link(metrics, family, labels);
 	if (*link != NULL)
 		return *link;
-	*link = calloc(1, sizeof(**link));
-	if (*link == NULL)
-		return NULL;
-	(*link)->family = &metrics->families[family];
-	(*link)->labels = take(&labels);
+	*link = make_cell(&metrics->families[family], labels);
+	if (*link != NULL)
+		(void)take(&labels);
 	return *link;
 }
 
@@ -212,6 +231,31 @@ void metrics_destroy(struct metrics *metrics)
 
 /* ---- the page ---- */
 
+/* The fewest digits that read back as the same number. */
+static void add_number(struct text *page, double value)
+{
+	char digits[32];
+
+	if (isnan(value)) {
+		text_adds(page, "NaN");
+	} else if (isinf(value)) {
+		text_adds(page, value > 0 ? "+Inf" : "-Inf");
+	} else {
+		snprintf(digits, sizeof(digits), "%.15g", value);
+		if (strtod(digits, NULL) != value)
+			snprintf(digits, sizeof(digits), "%.17g", value);
+		text_adds(page, digits);
+	}
+}
+
+/* OpenMetrics wants to see that it isn't an integer: "1.0", not "1". */
+static void add_bound(struct text *text, double bound, bool open_metrics)
+{
+	add_number(text, bound);
+	if (open_metrics && !text->broken && strpbrk(text->data, ".e") == NULL)
+		text_adds(text, ".0");
+}
+
 static void render_sample(const struct metric_cell *cell, struct text *page)
 {
 	text_adds(page, cell->family->name);
@@ -219,7 +263,9 @@ static void render_sample(const struct metric_cell *cell, struct text *page)
 		text_adds(page, "_total");
 	if (cell->labels[0] != '\0')
 		text_addf(page, "{%s}", cell->labels);
-	text_addf(page, " %.17g\n", metric_get(cell));
+	text_adds(page, " ");
+	add_number(page, metric_get(cell));
+	text_adds(page, "\n");
 }
 
 static void render_bucket(const struct metric_cell *cell, const char *bound,
@@ -230,26 +276,39 @@ static void render_bucket(const struct metric_cell *cell, const char *bound,
 		  count);
 }
 
-static void render_histogram(struct metric_cell *cell, struct text *page)
+static unsigned long long render_buckets(const struct metric_cell *cell,
+					 bool open_metrics, struct text *page)
 {
 	const double *bounds = cell->family->bounds;
-	const char *open = cell->labels[0] == '\0' ? "" : "{";
-	const char *close = cell->labels[0] == '\0' ? "" : "}";
 	unsigned long long count = 0;
 	size_t i;
 
 	for (i = 0; bounds[i] != 0; i++) {
 		scoped_text struct text bound = { 0 };
 
-		text_addf(&bound, "%g", bounds[i]);
+		add_bound(&bound, bounds[i], open_metrics);
 		count += atomic_load(&cell->buckets[i]);
-		render_bucket(cell, bound.data, count, page);
+		render_bucket(cell, bound.broken ? "" : bound.data, count,
+			      page);
 	}
 	count += atomic_load(&cell->buckets[i]);
 	render_bucket(cell, "+Inf", count, page);
-	text_addf(page, "%s_sum%s%s%s %.17g\n", cell->family->name, open,
-		  cell->labels, close, metric_get(cell));
-	text_addf(page, "%s_count%s%s%s %llu\n", cell->family->name, open,
+	return count;
+}
+
+/* The count is the last bucket's, so that the two agree whoever counts
+ * meanwhile. */
+static void render_histogram(const struct metric_cell *cell, bool open_metrics,
+			     struct text *page)
+{
+	const char *open = cell->labels[0] == '\0' ? "" : "{";
+	const char *close = cell->labels[0] == '\0' ? "" : "}";
+	unsigned long long count = render_buckets(cell, open_metrics, page);
+
+	text_addf(page, "%s_sum%s%s%s ", cell->family->name, open, cell->labels,
+		  close);
+	add_number(page, metric_get(cell));
+	text_addf(page, "\n%s_count%s%s%s %llu\n", cell->family->name, open,
 		  cell->labels, close, count);
 }
 
@@ -267,7 +326,7 @@ static void render_family(struct metrics *metrics, size_t i, bool open_metrics,
 	for (struct metric_cell *cell = metrics->cells[i]; cell != NULL;
 	     cell = cell->next) {
 		if (family->type == METRIC_HISTOGRAM)
-			render_histogram(cell, page);
+			render_histogram(cell, open_metrics, page);
 		else
 			render_sample(cell, page);
 	}
@@ -279,6 +338,7 @@ void metrics_render(struct metrics *metrics, bool open_metrics,
 	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
 
 	(void)held;
+	text_adds(page, ""); /* a page, even if nothing is on it */
 	for (size_t i = 0; i < metrics->count; i++)
 		if (metrics->cells[i] != NULL)
 			render_family(metrics, i, open_metrics, page);

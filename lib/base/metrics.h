@@ -25,9 +25,9 @@ enum {
 struct metric_family {
 	const char *name; /* a counter's without "_total" */
 	enum metric_type type;
-	const char *help;
+	const char *help; /* a line without quote or backslash */
 	const char *labels[METRIC_LABELS_MAX + 1]; /* NULL-terminated */
-	const double *bounds; /* of a histogram; ends with 0 */
+	const double *bounds; /* of a histogram: rising; ends with 0 */
 };
 
 struct metrics;
@@ -38,14 +38,16 @@ struct metrics *metrics_create(const struct metric_family *families,
 			       size_t count);
 void metrics_destroy(struct metrics *metrics);
 
-/* Found or made; lives until it is removed. `values`: one for each label of the
- * family. NULL: no memory. */
+/* Found or made; lives until it is removed: whoever removes cells is the one
+ * who counts in them. `values`: one for each label of the family. NULL: no
+ * memory. */
 struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 				 const char *const *values);
 void metrics_remove(struct metrics *metrics, size_t family,
 		    const char *const *values);
 
-/* A NULL cell counts nothing. */
+/* A NULL cell counts nothing. Counters and histograms only rise: an amount
+ * below 0 or NaN isn't counted; only a gauge is set. */
 void metric_add(struct metric_cell *cell, double amount);
 void metric_set(struct metric_cell *cell, double value);
 void metric_observe(struct metric_cell *cell, double value);

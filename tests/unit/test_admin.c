@@ -1,13 +1,19 @@
 /* The admin pages, asked over a real socket. */
 #include "admin.h"
+#include "clock.h"
 #include "http_get.h"
 #include "suite.h"
 #include "text.h"
 
+#include <arpa/inet.h>
 #include <check.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 static bool is_well(void *arg, struct text *why)
 {
@@ -60,6 +66,46 @@ static void expect(struct admin *admin, const char *path, int code,
 	free(got);
 }
 
+/* A socket to it, with `request` sent. */
+static int open_request(struct admin *admin, const char *request)
+{
+	const struct timeval limit = { 5, 0 };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	address.sin_port = htons(admin_port(admin));
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	ck_assert_int_eq(
+		connect(fd, (const struct sockaddr *)&address, sizeof(address)),
+		0);
+	ck_assert_int_eq(send(fd, request, strlen(request), MSG_NOSIGNAL),
+			 (ssize_t)strlen(request));
+	return fd;
+}
+
+/* The whole answer, headers included. */
+static void ask(struct admin *admin, const char *request, struct text *answer)
+{
+	int fd = open_request(admin, request);
+	char part[4096];
+	ssize_t size;
+
+	text_reset(answer);
+	while ((size = recv(fd, part, sizeof(part), 0)) > 0)
+		text_add(answer, part, (size_t)size);
+	close(fd);
+	ck_assert_ptr_nonnull(answer->data);
+}
+
+#define REQUEST(line) line " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+
+static void expect_part(const struct text *answer, const char *part)
+{
+	ck_assert_msg(strstr(answer->data, part) != NULL, "no %s in %s", part,
+		      answer->data);
+}
+
 START_TEST(each_page_says_what_its_view_says)
 {
 	struct admin *admin = start();
@@ -70,6 +116,99 @@ START_TEST(each_page_says_what_its_view_says)
 	expect(admin, "/status", 200, "{}\n");
 	expect(admin, "/", 200, "/readyz\n");
 	expect(admin, "/no-such-page", 404, "/metrics\n");
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(head_is_answered_without_the_page)
+{
+	scoped_text struct text answer = { 0 };
+	struct admin *admin = start();
+
+	ask(admin, REQUEST("HEAD /healthz") "\r\n", &answer);
+	expect_part(&answer, "HTTP/1.1 200 ");
+	expect_part(&answer, "Content-Length: 3\r\n");
+	ck_assert_str_eq(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n");
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(only_get_and_head_are_allowed)
+{
+	scoped_text struct text answer = { 0 };
+	struct admin *admin = start();
+
+	ask(admin, REQUEST("POST /metrics") "Content-Length: 5\r\n\r\nhello",
+	    &answer);
+	expect_part(&answer, "HTTP/1.1 405 ");
+	expect_part(&answer, "Allow: GET, HEAD\r\n");
+	ask(admin, REQUEST("DELETE /") "\r\n", &answer);
+	expect_part(&answer, "HTTP/1.1 405 ");
+	expect(admin, "/healthz", 200, "ok\n");
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(openmetrics_is_spoken_to_who_accepts_it)
+{
+	scoped_text struct text answer = { 0 };
+	struct admin *admin = start();
+
+	ask(admin,
+	    REQUEST("GET /metrics") "Accept: application/openmetrics-text;"
+				    "version=1.0.0;q=0.5,text/plain;"
+				    "version=0.0.4;q=0.3\r\n\r\n",
+	    &answer);
+	expect_part(&answer, "Content-Type: application/openmetrics-text; "
+			     "version=1.0.0; charset=utf-8\r\n");
+	expect_part(&answer, "\r\n\r\n# EOF\n");
+	ask(admin, REQUEST("GET /metrics") "Accept: */*\r\n\r\n", &answer);
+	expect_part(&answer, "Content-Type: text/plain; version=0.0.4; "
+			     "charset=utf-8\r\n");
+	expect_part(&answer, "\r\n\r\nonced_x 1\n");
+	admin_stop(admin);
+}
+END_TEST
+
+/* One that sends nothing, one that stops in its first line, one that stays
+ * after its answer. */
+static void open_slow_clients(struct admin *admin, int fds[3])
+{
+	fds[0] = open_request(admin, "");
+	fds[1] = open_request(admin, "GET /met");
+	fds[2] =
+		open_request(admin, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+}
+
+static void close_all(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+START_TEST(slow_clients_hold_up_neither_others_nor_the_stop)
+{
+	struct admin *admin = start();
+	int64_t began_ms = clock_ms();
+	int fds[3];
+
+	open_slow_clients(admin, fds);
+	expect(admin, "/healthz", 200, "ok\n");
+	admin_stop(admin);
+	ck_assert_int_lt(clock_ms() - began_ms, 1000);
+	close_all(fds, 3);
+}
+END_TEST
+
+START_TEST(a_name_is_as_good_as_an_address)
+{
+	struct admin *admin = NULL;
+	struct once_error err = { 0 };
+
+	ck_assert_msg(admin_start("localhost:0", &views, &admin, &err) ==
+			      ONCE_OK,
+		      "%s", err.text);
+	ck_assert_uint_ne(admin_port(admin), 0);
 	admin_stop(admin);
 }
 END_TEST
@@ -85,6 +224,7 @@ START_TEST(a_taken_port_is_said_with_what_to_do)
 		 (unsigned)admin_port(admin));
 	ck_assert_int_eq(admin_start(listen, &views, &second, &err),
 			 ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "could not listen on \"127.0"));
 	ck_assert_ptr_nonnull(strstr(err.text, "set admin.listen to another"));
 	ck_assert_int_eq(admin_start("nonsense", &views, &second, &err),
 			 ONCE_CONFIG);
@@ -110,6 +250,11 @@ int main(void)
 	TCase *tests = tcase_create("admin");
 
 	tcase_add_test(tests, each_page_says_what_its_view_says);
+	tcase_add_test(tests, head_is_answered_without_the_page);
+	tcase_add_test(tests, only_get_and_head_are_allowed);
+	tcase_add_test(tests, openmetrics_is_spoken_to_who_accepts_it);
+	tcase_add_test(tests, slow_clients_hold_up_neither_others_nor_the_stop);
+	tcase_add_test(tests, a_name_is_as_good_as_an_address);
 	tcase_add_test(tests, a_taken_port_is_said_with_what_to_do);
 	tcase_add_test(tests, an_empty_address_turns_it_off);
 	suite_add_tcase(suite, tests);
