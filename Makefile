@@ -28,9 +28,11 @@ demo:
 test: deps
 	scripts/test
 
-bench: deps build
-	$(release)/tests/once-test-servers with pg,kafka \
-		$(release)/bench/throughput
+bench: deps
+	cmake --preset bench --log-level=NOTICE
+	cmake --build --preset bench
+	build/bench/tests/once-test-servers with pg,kafka \
+		build/bench/bench/throughput
 
 format:
 	git ls-files '*.[ch]' | xargs clang-format -i

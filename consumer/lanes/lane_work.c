@@ -118,16 +118,15 @@ static enum log_level level_of(enum once_ending ending)
 	case ONCE_DUPLICATE_ENDING:
 	case ONCE_HELD_ENDING:
 	case ONCE_PENDING_ENDING:
+	case ONCE_HALTED_ENDING: /* the source says it, as an error */
 		return LOG_LEVEL_DEBUG;
 	case ONCE_CONFLICT_ENDING:
 	case ONCE_DEAD_ENDING:
 	case ONCE_RETRY_ENDING:
 	case ONCE_PAUSED_ENDING:
-		return LOG_LEVEL_WARNING;
-	case ONCE_HALTED_ENDING:
 		break;
 	}
-	return LOG_LEVEL_ERROR;
+	return LOG_LEVEL_WARNING;
 }
 
 static void log_item(const struct lane_work *work, const struct once_item *item)

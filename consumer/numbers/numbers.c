@@ -261,6 +261,20 @@ void numbers_parked_set(struct numbers *numbers, size_t route,
 
 /* ---- partitions ---- */
 
+/* A lag that isn't known is not shown: its last value would be a lie. */
+static void set_lag(struct numbers *numbers, const char *topic,
+		    const char *number, int64_t lag)
+{
+	const char *const values[] = { topic, number };
+
+	if (lag < 0)
+		metrics_remove(numbers->metrics, METRIC_PARTITION_LAG, values);
+	else
+		metric_set(cell(numbers, METRIC_PARTITION_LAG, topic, number,
+				NULL),
+			   (double)lag);
+}
+
 void numbers_partition_set(struct numbers *numbers, const char *topic,
 			   int32_t partition, int64_t lag,
 			   double oldest_inflight_seconds, bool halted)
@@ -268,10 +282,7 @@ void numbers_partition_set(struct numbers *numbers, const char *topic,
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", (int)partition);
-	if (lag >= 0)
-		metric_set(cell(numbers, METRIC_PARTITION_LAG, topic, number,
-				NULL),
-			   (double)lag);
+	set_lag(numbers, topic, number, lag);
 	metric_set(cell(numbers, METRIC_OLDEST_INFLIGHT, topic, number, NULL),
 		   oldest_inflight_seconds);
 	metric_set(cell(numbers, METRIC_HALTED, topic, number, NULL), halted);

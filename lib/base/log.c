@@ -56,11 +56,13 @@ static void add_value(struct text *line, struct once_bytes value)
 
 static void add_field(struct text *line, const struct log_field *field)
 {
-	text_addf(line, " %s=", field->key);
-	if (field->text.data == NULL)
-		text_addf(line, "%lld", (long long)field->number);
-	else
+	if (field->is_number) {
+		text_addf(line, " %s=%lld", field->key,
+			  (long long)field->number);
+	} else if (field->text.data != NULL) {
+		text_addf(line, " %s=", field->key);
 		add_value(line, field->text);
+	}
 }
 
 static void write_line(struct text *line)

@@ -22,29 +22,21 @@ enum log_level {
 void log_set_level(enum log_level level);
 int log_enabled(enum log_level level);
 
-/* One field of a line. `key` NULL ends a list. */
+/* One field of a line. `key` NULL ends a list; a text without data (a key that
+ * the route doesn't have) is left out. */
 struct log_field {
 	const char *key;
-	struct once_bytes text; /* data NULL: `number` is meant */
+	struct once_bytes text;
 	int64_t number;
+	int is_number;
 };
 
-#define LOG_TEXT(key, string) \
-	{ \
-		(key), bytes_text(string), 0 \
-	}
-#define LOG_BYTES(key, bytes) \
-	{ \
-		(key), (bytes), 0 \
-	}
-#define LOG_NUMBER(key, number) \
-	{ \
-		(key), { NULL, 0 }, (number) \
-	}
-#define LOG_END \
-	{ \
-		NULL, { NULL, 0 }, 0 \
-	}
+/* clang-format off */
+#define LOG_TEXT(key, string) { (key), bytes_text(string), 0, 0 }
+#define LOG_BYTES(key, bytes) { (key), (bytes), 0, 0 }
+#define LOG_NUMBER(key, number) { (key), { NULL, 0 }, (number), 1 }
+#define LOG_END { NULL, { NULL, 0 }, 0, 0 }
+/* clang-format on */
 #define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, LOG_END })
 
 /* `fields` may be NULL. Values are quoted where logfmt needs it; control bytes
