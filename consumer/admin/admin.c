@@ -93,9 +93,19 @@ enum {
 	COUNT_PAGES = sizeof(pages) / sizeof(pages[0])
 };
 
-static void list_pages(struct answer *answer, unsigned code)
+static void show_links(struct answer *answer)
 {
-	answer->code = code;
+	answer->type = "text/html; charset=utf-8";
+	text_adds(&answer->body, "<!DOCTYPE html>\n<title>onced</title>\n");
+	for (size_t i = 0; i < COUNT_PAGES; i++)
+		text_addf(&answer->body, "<p><a href=\"%s\">%s</a></p>\n",
+			  pages[i].path, pages[i].path);
+}
+
+static void refuse_path(struct answer *answer)
+{
+	answer->code = 404;
+	text_adds(&answer->body, "no such page; there are\n");
 	for (size_t i = 0; i < COUNT_PAGES; i++)
 		text_addf(&answer->body, "%s\n", pages[i].path);
 }
@@ -108,10 +118,23 @@ static void make_page(const struct admin *admin, const char *path,
 			pages[i].show(admin, accepted, answer);
 			return;
 		}
-	list_pages(answer, strcmp(path, "/") == 0 ? 200 : 404);
+	if (strcmp(path, "/") == 0)
+		show_links(answer);
+	else
+		refuse_path(answer);
 }
 
 /* ---- libmicrohttpd ---- */
+
+/* A view may have nothing to say, or no memory to say it. */
+static void complete(struct answer *answer)
+{
+	if (answer->body.broken) {
+		answer->code = 500;
+		text_reset(&answer->body);
+	}
+	text_adds(&answer->body, "");
+}
 
 /* Takes the body. */
 static enum MHD_Result send_answer(struct MHD_Connection *connection,
@@ -120,10 +143,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	struct MHD_Response *response;
 	enum MHD_Result result;
 
-	if (answer->body.broken || answer->body.data == NULL) {
-		text_fini(&answer->body);
-		return MHD_NO;
-	}
+	complete(answer);
 	response = MHD_create_response_from_buffer(
 		answer->body.size, answer->body.data, MHD_RESPMEM_MUST_FREE);
 	if (response == NULL) {
@@ -164,6 +184,15 @@ static enum MHD_Result take_request(void *arg,
 
 /* ---- listening ---- */
 
+/* getaddrinfo() would take 99999, and listen on 34463. */
+static bool is_port(const char *text)
+{
+	size_t size = strspn(text, "0123456789");
+
+	return size > 0 && size <= 5 && text[size] == '\0' &&
+	       strtoul(text, NULL, 10) <= UINT16_MAX;
+}
+
 /* "host:port" or "[host]:port" in two. */
 static enum once_status split_address(const char *listen, char host[256],
 				      char port[8], struct once_error *err)
@@ -171,8 +200,7 @@ static enum once_status split_address(const char *listen, char host[256],
 	const char *colon = strrchr(listen, ':');
 	size_t size = colon == NULL ? 0 : (size_t)(colon - listen);
 
-	if (colon == NULL || size >= 256 || strlen(colon + 1) >= 8 ||
-	    colon[1] == '\0')
+	if (colon == NULL || size >= 256 || !is_port(colon + 1))
 		return error_set(err, ONCE_CONFIG,
 				 "admin.listen \"%s\" isn't host:port; write "
 				 "127.0.0.1:9464",
@@ -202,6 +230,17 @@ static int listen_on(const struct addrinfo *address)
 	return -1;
 }
 
+/* The first that works: where there is no IPv6, "localhost" may still be ::1.
+ */
+static int listen_on_any(const struct addrinfo *found)
+{
+	int fd = -1;
+
+	for (; found != NULL && fd < 0; found = found->ai_next)
+		fd = listen_on(found);
+	return fd;
+}
+
 static enum once_status open_socket(const char *where, int *ret_fd,
 				    struct once_error *err)
 {
@@ -221,7 +260,7 @@ static enum once_status open_socket(const char *where, int *ret_fd,
 		return error_set(err, ONCE_CONFIG,
 				 "admin.listen \"%s\" is no address: %s", where,
 				 gai_strerror(error));
-	*ret_fd = listen_on(found);
+	*ret_fd = listen_on_any(found);
 	error = errno;
 	freeaddrinfo(found);
 	if (*ret_fd >= 0)
@@ -265,8 +304,9 @@ enum once_status admin_start(const char *listen,
 	}
 	admin->views = *views;
 	admin->port = port_of(fd);
+	/* AUTO: not select(), which knows no file beyond the 1024th. */
 	admin->daemon = MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, take_request,
+		MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, take_request,
 		admin, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,

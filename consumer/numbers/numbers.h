@@ -12,7 +12,7 @@
 struct numbers;
 struct text;
 
-/* The names are copied. NULL: no memory. */
+/* The names outlive it. NULL: no memory. */
 struct numbers *numbers_create(const char *const *route_names, size_t count,
 			       unsigned lanes, const char *librdkafka);
 void numbers_destroy(struct numbers *numbers);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ static void show_status(void *arg, struct text *json)
 {
 	(void)arg;
 	text_adds(json, "{}\n");
+}
+
+static bool is_ill_and_silent(void *arg, struct text *why)
+{
+	(void)arg;
+	(void)why;
+	return false;
 }
 
 static char because[] = "lane 0 doesn't reach the database";
@@ -114,7 +122,7 @@ START_TEST(each_page_says_what_its_view_says)
 	expect(admin, "/readyz", 503, because);
 	expect(admin, "/metrics", 200, "onced_x 1\n");
 	expect(admin, "/status", 200, "{}\n");
-	expect(admin, "/", 200, "/readyz\n");
+	expect(admin, "/", 200, "<a href=\"/readyz\">");
 	expect(admin, "/no-such-page", 404, "/metrics\n");
 	admin_stop(admin);
 }
@@ -200,6 +208,40 @@ START_TEST(slow_clients_hold_up_neither_others_nor_the_stop)
 }
 END_TEST
 
+START_TEST(a_check_that_gives_no_reason_is_still_answered)
+{
+	const struct admin_views silent = { NULL, is_ill_and_silent,
+					    is_ill_and_silent, show_metrics,
+					    show_status };
+	struct admin *admin = NULL;
+	struct once_error err = { 0 };
+
+	ck_assert_int_eq(admin_start("127.0.0.1:0", &silent, &admin, &err),
+			 ONCE_OK);
+	expect(admin, "/healthz", 503, "");
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(a_process_with_a_thousand_files_is_still_seen)
+{
+	enum {
+		FILES = 1100
+	};
+	struct rlimit limit = { FILES + 50, FILES + 50 };
+	struct admin *admin;
+	int fds[FILES];
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < FILES; i++)
+		fds[i] = dup(0);
+	admin = start();
+	expect(admin, "/healthz", 200, "ok\n");
+	admin_stop(admin);
+	close_all(fds, FILES);
+}
+END_TEST
+
 START_TEST(a_name_is_as_good_as_an_address)
 {
 	struct admin *admin = NULL;
@@ -210,6 +252,26 @@ START_TEST(a_name_is_as_good_as_an_address)
 		      "%s", err.text);
 	ck_assert_uint_ne(admin_port(admin), 0);
 	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(what_is_no_port_is_refused)
+{
+	static const char *const wrong[] = {
+		"127.0.0.1:99999", "127.0.0.1:",     "127.0.0.1:-1",
+		"127.0.0.1:0x10",  "127.0.0.1:http", "127.0.0.1"
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct admin *admin = NULL;
+		struct once_error err = { 0 };
+
+		ck_assert_msg(admin_start(wrong[i], &views, &admin, &err) ==
+				      ONCE_CONFIG,
+			      "%s", wrong[i]);
+		ck_assert_ptr_null(admin);
+		ck_assert_ptr_nonnull(strstr(err.text, wrong[i]));
+	}
 }
 END_TEST
 
@@ -254,7 +316,10 @@ int main(void)
 	tcase_add_test(tests, only_get_and_head_are_allowed);
 	tcase_add_test(tests, openmetrics_is_spoken_to_who_accepts_it);
 	tcase_add_test(tests, slow_clients_hold_up_neither_others_nor_the_stop);
+	tcase_add_test(tests, a_check_that_gives_no_reason_is_still_answered);
+	tcase_add_test(tests, a_process_with_a_thousand_files_is_still_seen);
 	tcase_add_test(tests, a_name_is_as_good_as_an_address);
+	tcase_add_test(tests, what_is_no_port_is_refused);
 	tcase_add_test(tests, a_taken_port_is_said_with_what_to_do);
 	tcase_add_test(tests, an_empty_address_turns_it_off);
 	suite_add_tcase(suite, tests);
