@@ -9,12 +9,11 @@
 #include "log.h"
 #include "runtime.h"
 #include "sandbox.h"
-#include "scope.h"
 #include "stop_signal.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -64,36 +63,37 @@ static enum once_status create_topics(const struct config *cfg,
 	return status;
 }
 
-static char *read_file(const char *path, struct once_error *err)
+static enum once_status read_file(const char *path, struct text *text,
+				  struct once_error *err)
 {
 	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	size_t size = 0;
+	enum once_status status = ONCE_OK;
+	char part[4096];
+	size_t size;
 
-	/* SQL has no NUL byte, so this is the whole file. */
-	if (file == NULL ||
-	    (getdelim(&text, &size, '\0', file) < 0 && ferror(file))) {
-		error_set(err, ONCE_CONFIG, "could not read \"%s\": %s", path,
-			  strerror(errno));
-		free(take(&text));
-	}
+	while (file != NULL && (size = fread(part, 1, sizeof(part), file)) > 0)
+		text_add(text, part, size);
+	if (file == NULL || ferror(file))
+		status =
+			error_set(err, ONCE_CONFIG, "could not read \"%s\": %s",
+				  path, strerror(errno));
 	if (file != NULL)
 		fclose(file);
-	return text;
+	return status;
 }
 
 static enum once_status run_sql_file(const char *path, const char *conninfo,
 				     struct once_error *err)
 {
 	struct database *database = NULL;
-	scoped_free char *sql = read_file(path, err);
-	enum once_status status;
+	scoped_text struct text sql = { 0 };
+	enum once_status status = read_file(path, &sql, err);
 
-	if (sql == NULL)
-		return ONCE_CONFIG;
-	status = database_open(conninfo, &database, err);
 	if (status == ONCE_OK)
-		status = database_run(database, sql, err);
+		status = database_open(conninfo, &database, err);
+	if (status == ONCE_OK)
+		status = database_run(database, sql.size == 0 ? "" : sql.data,
+				      err);
 	if (status == ONCE_INVALID)
 		error_prefix(err, "%s", path);
 	database_close(database);

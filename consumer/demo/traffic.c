@@ -100,29 +100,47 @@ void traffic_stop(struct traffic *traffic)
 	free(traffic);
 }
 
-static rd_kafka_resp_err_t send_entry(struct traffic *traffic,
-				      struct entry *entry)
+static rd_kafka_headers_t *create_headers(const struct entry *entry)
 {
 	scoped_text struct text id = { 0 };
-	scoped_text struct text value = { 0 };
 	rd_kafka_headers_t *headers = rd_kafka_headers_new(2);
-	rd_kafka_resp_err_t error;
 
 	entry_add_message_id(entry, &id);
-	entry_add_value(entry, &value);
 	rd_kafka_header_add(headers, "tenant", -1, DEMO_TENANT, -1);
 	if (id.size > 0)
 		rd_kafka_header_add(headers, "message-id", -1, id.data,
 				    (ssize_t)id.size);
-	error = rd_kafka_producev(
-		traffic->rk, RD_KAFKA_V_TOPIC(DEMO_TOPIC),
-		RD_KAFKA_V_PARTITION(entry->partition),
-		RD_KAFKA_V_VALUE(value.data, value.size),
-		RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(entry),
-		RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
-	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-		rd_kafka_headers_destroy(headers);
-	return error;
+	return headers;
+}
+
+/* The library copies the value and takes the headers, unless it refuses. */
+static rd_kafka_resp_err_t send_entry(struct traffic *traffic,
+				      struct entry *entry)
+{
+	scoped_text struct text value = { 0 };
+	rd_kafka_headers_t *headers = create_headers(entry);
+	rd_kafka_error_t *error;
+	rd_kafka_resp_err_t code;
+
+	entry_add_value(entry, &value);
+	/* clang-format off */
+	const rd_kafka_vu_t parts[] = {
+		{ RD_KAFKA_VTYPE_TOPIC, { .cstr = DEMO_TOPIC } },
+		{ RD_KAFKA_VTYPE_PARTITION, { .i32 = entry->partition } },
+		{ RD_KAFKA_VTYPE_VALUE, { .mem = { value.data, value.size } } },
+		{ RD_KAFKA_VTYPE_HEADERS, { .headers = headers } },
+		{ RD_KAFKA_VTYPE_OPAQUE, { .ptr = entry } },
+		{ RD_KAFKA_VTYPE_MSGFLAGS, { .i = RD_KAFKA_MSG_F_COPY } },
+	};
+	/* clang-format on */
+	error = rd_kafka_produceva(traffic->rk, parts,
+				   sizeof(parts) / sizeof(parts[0]));
+	if (error == NULL)
+		return RD_KAFKA_RESP_ERR_NO_ERROR;
+	code = rd_kafka_error_code(error);
+	rd_kafka_error_destroy(error);
+	rd_kafka_headers_destroy(headers);
+	return code;
 }
 
 static size_t count_due(const struct traffic *traffic)

@@ -197,18 +197,25 @@ static enum once_status give_money(struct database *database, bool *is_good,
 	return ONCE_OK;
 }
 
-static void give_stop(const struct verdict_facts *facts, bool *is_good)
+static void give_ends(const struct verdict_facts *facts, bool *is_good)
 {
 	printf("  %-42s", "times");
 	print_number((int64_t)facts->kills, 10);
 	putchar('\n');
-	if (facts->stop_code == 0)
-		return;
-	fprintf(stderr,
-		"onced: the last consumer was told to stop and ended with code "
-		"%d, and not 0\n",
-		facts->stop_code);
-	*is_good = false;
+	if (facts->kills != facts->kills_wanted) {
+		fprintf(stderr,
+			"onced: the consumer was killed %u times, and not "
+			"%u\n",
+			facts->kills, facts->kills_wanted);
+		*is_good = false;
+	}
+	if (facts->stop_code != 0) {
+		fprintf(stderr,
+			"onced: the last consumer was told to stop and ended "
+			"with code %d, and not 0\n",
+			facts->stop_code);
+		*is_good = false;
+	}
 }
 
 static void give_conclusion(const struct verdict_facts *facts, bool is_good)
@@ -236,7 +243,7 @@ enum once_status verdict_give(struct database *database,
 					  ret_is_good, err);
 	}
 	if (status == ONCE_OK) {
-		give_stop(facts, ret_is_good);
+		give_ends(facts, ret_is_good);
 		status = give_money(database, ret_is_good, err);
 	}
 	if (status == ONCE_OK)

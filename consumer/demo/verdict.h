@@ -14,6 +14,7 @@
 /* What the database can't know. */
 struct verdict_facts {
 	unsigned kills;
+	unsigned kills_wanted;
 	int stop_code; /* of the last consumer */
 	double seconds;
 };

@@ -32,7 +32,6 @@ static void forget_other_servers(void)
 	unsetenv("PGHOSTADDR");
 	unsetenv("PGSERVICE");
 	unsetenv("PGOPTIONS");
-	unsetenv("PGDATA");
 }
 
 static enum once_status choose_user(struct child_options *options,

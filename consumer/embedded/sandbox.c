@@ -4,16 +4,6 @@
 #include <once/once.h>
 #include <stddef.h>
 
-static void say_nothing(void *arg, int version, const char *name, int applied,
-			const char *sql)
-{
-	(void)arg;
-	(void)version;
-	(void)name;
-	(void)applied;
-	(void)sql;
-}
-
 enum once_status sandbox_open(struct sandbox *sandbox, struct once_error *err)
 {
 	enum once_status status = scratch_open(&sandbox->scratch, err);
@@ -22,8 +12,8 @@ enum once_status sandbox_open(struct sandbox *sandbox, struct once_error *err)
 		status = postgres_start(&sandbox->postgres,
 					sandbox->scratch.path, err);
 	if (status == ONCE_OK)
-		status = once_migrate(sandbox->postgres.conninfo, 0,
-				      say_nothing, NULL, err);
+		status = once_migrate(sandbox->postgres.conninfo, 0, NULL, NULL,
+				      err);
 	if (status == ONCE_OK)
 		status = broker_start(&sandbox->broker, err);
 	return status;
