@@ -33,13 +33,13 @@ static void migrate(struct onced_fixture *fixture)
 	pg_fixture_run(&fixture->pg, effect_sql);
 }
 
-static void init(struct onced_fixture *fixture, int partitions)
+/* The database and the topic are there. */
+static void init_rest(struct onced_fixture *fixture, int partitions)
 {
 	struct once_error err;
 
 	ck_assert_msg(temp_dir_init(&fixture->dir, &err) == ONCE_OK, "%s",
 		      err.text);
-	kafka_fixture_init(&fixture->kafka, partitions);
 	fixture->partitions = partitions;
 	fixture->shift = 0;
 	fixture->sent = 0;
@@ -49,14 +49,24 @@ static void init(struct onced_fixture *fixture, int partitions)
 void onced_fixture_init(struct onced_fixture *fixture, int partitions)
 {
 	pg_fixture_init(&fixture->pg);
-	init(fixture, partitions);
+	kafka_fixture_init(&fixture->kafka, partitions);
+	init_rest(fixture, partitions);
 }
 
 void onced_fixture_init_at(struct onced_fixture *fixture, int partitions,
 			   const char *conninfo)
 {
 	pg_fixture_init_at(&fixture->pg, conninfo);
-	init(fixture, partitions);
+	kafka_fixture_init(&fixture->kafka, partitions);
+	init_rest(fixture, partitions);
+}
+
+void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
+			   const char *bootstrap)
+{
+	pg_fixture_init(&fixture->pg);
+	kafka_fixture_init_at(&fixture->kafka, bootstrap, partitions);
+	init_rest(fixture, partitions);
 }
 
 void onced_fixture_fini(struct onced_fixture *fixture)

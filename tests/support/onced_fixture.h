@@ -26,9 +26,12 @@ struct onced_fixture {
 
 /* On the shared servers. */
 void onced_fixture_init(struct onced_fixture *fixture, int partitions);
-/* With the database on a server of the test's own. */
+/* With the database on a server of the test's own, */
 void onced_fixture_init_at(struct onced_fixture *fixture, int partitions,
 			   const char *conninfo);
+/* or with the topic on a broker of its own. */
+void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
+			   const char *bootstrap);
 void onced_fixture_fini(struct onced_fixture *fixture);
 
 /* ---- messages ---- */
@@ -84,6 +87,7 @@ struct onced_options {
 	const char *attempts;  /* "3" */
 	const char *batch;     /* messages at most; "500" */
 	const char *settings;  /* one more of the handler's: "name=value" */
+	const char *property;  /* one more of Kafka's: "name=value" */
 	const char *route;     /* more lines of the route */
 };
 

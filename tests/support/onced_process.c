@@ -40,9 +40,13 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  instance_id: \"%s\"\n"
 		"  properties:\n"
 		"    - session.timeout.ms=6000\n"
-		"    - heartbeat.interval.ms=300\n",
+		"    - heartbeat.interval.ms=300\n"
+		"%s%s%s",
 		kafka->bootstrap, kafka->group,
-		or_else(options->instance_id, ""));
+		or_else(options->instance_id, ""),
+		options->property == NULL ? "" : "    - ",
+		or_else(options->property, ""),
+		options->property == NULL ? "" : "\n");
 }
 
 static void write_process(FILE *file, const struct onced *onced,

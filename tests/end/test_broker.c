@@ -1,0 +1,219 @@
+/*
+ * test_broker.c - Kafka goes away and comes back, topics grow, and not every
+ * offset is a message.
+ */
+#include "kafka_server.h"
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <stdio.h>
+
+enum {
+	WAIT_MS = 50000,
+	ADMIN_MS = 10000,
+	PARTITIONS = 2,
+	LOAD = 100
+};
+
+static void check_all(struct onced *onced)
+{
+	struct onced_fixture *fixture = onced->fixture;
+
+	onced_fixture_wait_for_all(fixture, WAIT_MS);
+	onced_fixture_check_effects(fixture, fixture->sent);
+	onced_wait_until_ready(onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(onced), 0);
+	for (int i = 0; i < fixture->partitions; i++)
+		ck_assert_int_eq(
+			kafka_fixture_get_committed(&fixture->kafka, i),
+			onced_fixture_position(fixture, i));
+}
+
+START_TEST(a_broker_that_dies_or_comes_late_is_waited_for)
+{
+	struct onced_fixture fixture;
+	struct kafka_server server;
+	struct once_error err;
+	struct onced onced;
+
+	ck_assert_msg(kafka_server_create(&server, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_init_on(&fixture, PARTITIONS, server.bootstrap);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	kafka_server_stop(&server);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "hasn't assigned", WAIT_MS);
+	ck_assert_msg(kafka_server_start(&server, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_send_series(&fixture, LOAD, LOAD);
+	kafka_server_kill(&server);
+	ck_assert_msg(kafka_server_start(&server, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_send_series(&fixture, 2 * LOAD, LOAD);
+	check_all(&onced);
+	onced_fixture_fini(&fixture);
+	kafka_server_destroy(&server);
+}
+END_TEST
+
+/* ---- topics that grow ---- */
+
+/* Asking makes the producer know it, too. */
+static bool has_new_partition(void *arg)
+{
+	const struct onced_fixture *fixture = arg;
+	const struct kafka_fixture *kafka = &fixture->kafka;
+	const rd_kafka_metadata_t *metadata;
+	int64_t low;
+	int64_t high;
+
+	if (rd_kafka_metadata(kafka->rk, 1, NULL, &metadata, ADMIN_MS) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		return false;
+	rd_kafka_metadata_destroy(metadata);
+	return rd_kafka_query_watermark_offsets(
+		       kafka->rk, kafka->topic, fixture->partitions - 1, &low,
+		       &high, ADMIN_MS) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static void add_partition(struct onced_fixture *fixture)
+{
+	struct kafka_fixture *kafka = &fixture->kafka;
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(kafka->rk);
+	rd_kafka_NewPartitions_t *more;
+	rd_kafka_event_t *event;
+	char error[256];
+
+	fixture->partitions++;
+	more = rd_kafka_NewPartitions_new(kafka->topic,
+					  (size_t)fixture->partitions, error,
+					  sizeof(error));
+	ck_assert_msg(more != NULL, "%s", error);
+	rd_kafka_CreatePartitions(kafka->rk, &more, 1, NULL, queue);
+	event = rd_kafka_queue_poll(queue, ADMIN_MS);
+	ck_assert_ptr_nonnull(event);
+	ck_assert_int_eq(rd_kafka_event_error(event), 0);
+	rd_kafka_event_destroy(event);
+	rd_kafka_NewPartitions_destroy(more);
+	rd_kafka_queue_destroy(queue);
+	ck_assert(wait_until(has_new_partition, fixture, WAIT_MS));
+}
+
+/* What is written before the group knows of the partition is read as well, also
+ * where a new group starts at the end. */
+START_TEST(a_partition_that_appears_later_is_read_from_its_first_message)
+{
+	struct onced_options options = {
+		.property = "topic.metadata.refresh.interval.ms=500",
+		.route = "    initial_position: latest\n",
+	};
+	struct letter early = { PARTITIONS, "early", "early", NULL, "v" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	add_partition(&fixture);
+	onced_fixture_send(&fixture, &early, 1);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	check_all(&onced);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* ---- transactions of producers ---- */
+
+static rd_kafka_t *open_producer(const struct kafka_fixture *kafka)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_t *rk;
+
+	rd_kafka_conf_set(conf, "bootstrap.servers", kafka->bootstrap, NULL, 0);
+	rd_kafka_conf_set(conf, "transactional.id", kafka->topic, NULL, 0);
+	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, NULL, 0);
+	ck_assert_ptr_nonnull(rk);
+	ck_assert_ptr_null(rd_kafka_init_transactions(rk, ADMIN_MS));
+	return rk;
+}
+
+static void produce(rd_kafka_t *rk, const struct kafka_fixture *kafka,
+		    const char *id)
+{
+	ck_assert_int_eq(rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(kafka->topic),
+					   RD_KAFKA_V_PARTITION(0),
+					   RD_KAFKA_V_HEADER("id", id, -1),
+					   RD_KAFKA_V_HEADER("biz", id, -1),
+					   RD_KAFKA_V_END),
+			 RD_KAFKA_RESP_ERR_NO_ERROR);
+	ck_assert_int_eq(rd_kafka_flush(rk, ADMIN_MS),
+			 RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+
+static void produce_one_of_two(const struct kafka_fixture *kafka)
+{
+	rd_kafka_t *rk = open_producer(kafka);
+
+	ck_assert_ptr_null(rd_kafka_begin_transaction(rk));
+	produce(rk, kafka, "kept");
+	ck_assert_ptr_null(rd_kafka_commit_transaction(rk, ADMIN_MS));
+	ck_assert_ptr_null(rd_kafka_begin_transaction(rk));
+	produce(rk, kafka, "aborted");
+	ck_assert_ptr_null(rd_kafka_abort_transaction(rk, ADMIN_MS));
+	rd_kafka_destroy(rk);
+}
+
+static bool is_committed_to_the_end(void *arg)
+{
+	struct kafka_fixture *kafka = arg;
+
+	return kafka_fixture_get_committed(kafka, 0) ==
+	       kafka_fixture_get_end(kafka, 0);
+}
+
+/* Behind the last message stand an aborted one and two markers: lag is 0 all
+ * the same. */
+START_TEST(what_a_producer_aborted_is_not_handled_and_counts_as_no_lag)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	produce_one_of_two(&fixture.kafka);
+	ck_assert_int_eq(kafka_fixture_get_end(&fixture.kafka, 0), 4);
+	ck_assert(wait_until(is_committed_to_the_end, &fixture.kafka, WAIT_MS));
+	onced_fixture_check_effects(&fixture, 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, 1);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", 2,
+			       WAIT_MS);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("the broker");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(tests, a_broker_that_dies_or_comes_late_is_waited_for);
+	tcase_add_test(
+		tests,
+		a_partition_that_appears_later_is_read_from_its_first_message);
+	tcase_add_test(
+		tests,
+		what_a_producer_aborted_is_not_handled_and_counts_as_no_lag);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
