@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static struct once_bytes text(const char *string)
 {
@@ -64,7 +65,7 @@ static enum once_status take_line(struct once_session *session, char *line,
 	struct once_item item = {
 		.record = { .topic = "webhook",
 			    .offset = number,
-			    .time_ms = -1,
+			    .time_ms = (int64_t)time(NULL) * 1000,
 			    .value = text(amount ? amount : ""),
 			    .headers = headers,
 			    .header_count = 2 },

@@ -8,6 +8,7 @@
 
 #include "backoff.h"
 #include "bytes.h"
+#include "call.h"
 #include "error.h"
 
 #include <stdio.h>
@@ -188,6 +189,16 @@ static void pause_before_repeat(unsigned repeats)
 	nanosleep(&pause, NULL);
 }
 
+/* What was repeated in vain is the failure of the message that caused it, if
+ * that is known. */
+static bool blame(struct once__batch *batch)
+{
+	if (batch->last.tag == ONCE__PG_OURS)
+		return false;
+	once__call_fail_late(&batch->works[batch->last.tag], &batch->last);
+	return true;
+}
+
 /* Until it is committed, halved, or stopped. */
 static enum once__try try_again_and_again(struct once__batch *batch,
 					  size_t from, size_t to,
@@ -204,8 +215,12 @@ static enum once__try try_again_and_again(struct once__batch *batch,
 			pause_before_repeat(repeats);
 			continue;
 		}
-		if (what == ONCE__TRY_REPEAT)
-			return ONCE__TRY_STOP;
+		if (what == ONCE__TRY_REPEAT) {
+			if (!blame(batch))
+				return ONCE__TRY_STOP;
+			what = ONCE__TRY_DECIDED;
+			repeats = 0;
+		}
 		if (what == ONCE__TRY_DECIDED &&
 		    (++failures == 1 || to - from == 1))
 			continue;

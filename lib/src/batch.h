@@ -4,6 +4,7 @@
  *
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
+ *	batch_claim.c       the claims of a try, and who lost them
  *	batch_duplicates.c  messages that repeat one of the same batch
  *	batch_settle.c      whether an unanswered COMMIT was carried out
  */
@@ -26,6 +27,7 @@ struct once__batch {
 	size_t move_count;
 	size_t doubt_from; /* works whose COMMIT was never answered */
 	size_t doubt_to;
+	struct once__pg_failure last; /* that made a try fail */
 	struct once_run_stats *stats;
 };
 
@@ -53,5 +55,11 @@ void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 				 size_t to);
 
 size_t once__batch_slots_needed(size_t count);
+
+/* Claim what works[from..to) plan to handle; sets `claimed` or `lost`. false:
+ * see once__pg_failure(). */
+bool once__batch_claim(struct once__batch *batch, size_t from, size_t to);
+/* Queue the results that their handlers have set. */
+void once__batch_set_results(struct once__batch *batch, size_t from, size_t to);
 
 #endif

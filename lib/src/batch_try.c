@@ -13,7 +13,6 @@
 #include "parked.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static const char timeout_sql[] =
 	"SELECT set_config('statement_timeout', $1::text, true)";
@@ -71,103 +70,6 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 			useful || once_ending_is_final(batch->works[i].planned);
 	}
 	return useful;
-}
-
-/* ---- claim ---- */
-
-static int compare_works(const void *a, const void *b)
-{
-	const struct once__work *left = *(struct once__work *const *)a;
-	const struct once__work *right = *(struct once__work *const *)b;
-	int order;
-
-	if (left->consumer_id != right->consumer_id)
-		return left->consumer_id < right->consumer_id ? -1 : 1;
-	order = bytes_compare(left->msg.keys.biz_id, right->msg.keys.biz_id);
-	if (order != 0)
-		return order;
-	return bytes_compare(left->msg.keys.msg_id, right->msg.keys.msg_id);
-}
-
-/* Those that claim, in the one order in which all batches lock. */
-static size_t pick_claimers(struct once__batch *batch, size_t from, size_t to)
-{
-	size_t count = 0;
-
-	for (size_t i = from; i < to; i++) {
-		struct once__work *work = &batch->works[i];
-
-		if (work->planned == ONCE_HANDLED_ENDING && work->first == NULL)
-			batch->picked[count++] = work;
-	}
-	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
-	return count;
-}
-
-/* Where the run of one consumer's works that starts at `from` ends. */
-static size_t end_of_consumer(struct once__work *const *works, size_t from,
-			      size_t count)
-{
-	size_t to = from + 1;
-
-	while (to < count && works[to]->consumer_id == works[from]->consumer_id)
-		to++;
-	return to;
-}
-
-static size_t keep_losers(struct once__batch *batch, size_t count)
-{
-	size_t losers = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!batch->picked[i]->claimed)
-			batch->picked[losers++] = batch->picked[i];
-	return losers;
-}
-
-typedef bool consumer_step_f(struct once__log *log, struct once__pg *pg,
-			     struct once__work *const *works, size_t count);
-
-static bool for_each_consumer(struct once__batch *batch, size_t count,
-			      consumer_step_f *step)
-{
-	struct once_session *session = batch->session;
-
-	for (size_t from = 0; from < count;) {
-		size_t to = end_of_consumer(batch->picked, from, count);
-
-		if (!step(&session->claims, session->pg, batch->picked + from,
-			  to - from))
-			return false;
-		from = to;
-	}
-	return true;
-}
-
-/* A row that stopped a claim was deleted before we could look at it. */
-static bool has_vanished(struct once__batch *batch, size_t losers)
-{
-	for (size_t i = 0; i < losers; i++)
-		if (!batch->picked[i]->lost)
-			return true;
-	return false;
-}
-
-static bool claim(struct once__batch *batch, size_t from, size_t to)
-{
-	size_t count = pick_claimers(batch, from, to);
-	size_t losers;
-
-	if (!for_each_consumer(batch, count, once__log_claim))
-		return false;
-	losers = keep_losers(batch, count);
-	if (!for_each_consumer(batch, losers, once__log_find))
-		return false;
-	if (has_vanished(batch, losers))
-		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
-			      "a claim's rival has vanished");
-	fault_point("after_claim");
-	return once__pg_failure(batch->session->pg) == NULL;
 }
 
 /* ---- handle ---- */
@@ -281,20 +183,12 @@ bool once__work_is_parked(const struct once__work *work)
 	return work->planned == ONCE_DEAD_ENDING;
 }
 
-static bool set_results(struct once__log *log, struct once__pg *pg,
-			struct once__work *const *works, size_t count)
-{
-	once__log_set_results(log, pg, works, count);
-	return true;
-}
-
 static bool finish(struct once__batch *batch, size_t from, size_t to,
 		   bool *ret_fenced)
 {
 	struct once_session *session = batch->session;
 
-	(void)for_each_consumer(batch, pick_claimers(batch, from, to),
-				set_results);
+	once__batch_set_results(batch, from, to);
 	for (size_t i = from; i < to; i++)
 		if (once__work_is_parked(&batch->works[i]))
 			once__parked_add(session->pg, &batch->works[i]);
@@ -326,6 +220,7 @@ static enum once__try judge(struct once__batch *batch, struct once_error *err)
 
 	if (failure == NULL)
 		return ONCE__TRY_DECIDED;
+	batch->last = *failure;
 	(void)once__pg_error(batch->session->pg, err);
 	if (failure->class == ONCE__PG_REPEAT)
 		return ONCE__TRY_REPEAT;
@@ -395,7 +290,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 		return ONCE__TRY_STOP;
 	once__batch_find_duplicates(batch, from, to);
 	once__pg_begin(batch->session->pg);
-	if (!claim(batch, from, to) || !handle(batch, from, to) ||
+	if (!once__batch_claim(batch, from, to) || !handle(batch, from, to) ||
 	    !finish(batch, from, to, &fenced))
 		return give_up(batch, judge(batch, err));
 	if (fenced) {

@@ -1,0 +1,136 @@
+/* What a failed statement means is decided by its SQLSTATE, from one table.
+ * Only the first failure of a transaction counts: what follows it is its echo.
+ */
+#include "error.h"
+#include "pg_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct {
+	const char *prefix; /* of the SQLSTATE */
+	enum once__pg_class class;
+	bool ours; /* only of our own statements; else it is the message's */
+} classes[] = {
+	{ "40001", ONCE__PG_REPEAT, false }, /* serialization_failure */
+	{ "40P01", ONCE__PG_REPEAT, false }, /* deadlock_detected */
+	{ "55P03", ONCE__PG_REPEAT, false }, /* lock_not_available */
+	{ "57014", ONCE__PG_SERVER, true },  /* cancelled, timed out */
+	{ "08",    ONCE__PG_SERVER, false }, /* connection */
+	{ "25006", ONCE__PG_SERVER, false }, /* read_only_sql_transaction */
+	{ "57P",   ONCE__PG_SERVER, false }, /* shutdown, crash, not yet up */
+	{ "53",    ONCE__PG_SERVER, false }, /* no disk, memory, connections */
+	{ "58030", ONCE__PG_SERVER, false }, /* input/output of the server */
+	{ "XX001", ONCE__PG_SERVER, false }, /* corruption, of a table */
+	{ "XX002", ONCE__PG_SERVER, false }, /* or of an index */
+	{ "26000", ONCE__PG_SERVER, false }, /* our prepared statement is gone */
+	{ "58",    ONCE__PG_SERVER, true },
+	{ "XX",    ONCE__PG_SERVER, true },
+	{ "42501", ONCE__PG_RIGHTS, true },
+	{ "3F000", ONCE__PG_SCHEMA, true },
+	{ "42P01", ONCE__PG_SCHEMA, true },
+	{ "42703", ONCE__PG_SCHEMA, true },
+};
+/* clang-format on */
+
+static enum once__pg_class classify(const char *sqlstate, size_t tag)
+{
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (strncmp(sqlstate, classes[i].prefix,
+			    strlen(classes[i].prefix)) == 0 &&
+		    (tag == ONCE__PG_OURS || !classes[i].ours))
+			return classes[i].class;
+	return ONCE__PG_MESSAGE;
+}
+
+void once__pg_fail(struct once__pg *pg, size_t tag, const char *sqlstate,
+		   const char *text)
+{
+	struct once__pg_failure *failure = &pg->failure;
+
+	if (pg->failed)
+		return;
+	pg->failed = true;
+	failure->tag = tag;
+	failure->class = classify(sqlstate, tag);
+	snprintf(failure->sqlstate, sizeof(failure->sqlstate), "%s", sqlstate);
+	snprintf(failure->text, sizeof(failure->text), "%s", text);
+	failure->text[strcspn(failure->text, "\n")] = '\0';
+}
+
+void once__pg_lose(struct once__pg *pg)
+{
+	const char *text = PQerrorMessage(pg->conn);
+
+	pg->lost = true;
+	once__pg_fail(pg, ONCE__PG_OURS, "08006",
+		      *text != '\0' ? text : "the session was lost");
+	pg->failure.class = ONCE__PG_SERVER;
+}
+
+static bool is_field(const PGresult *res, int field, const char *text)
+{
+	const char *value = PQresultErrorField(res, field);
+
+	return value != NULL && strcmp(value, text) == 0;
+}
+
+/* No message is at fault if the session is over; nor if a table was altered
+ * behind a prepared statement, which would fail for ever (plancache.c). */
+static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
+		   const PGresult *res)
+{
+	if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
+	    is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
+		pg->failure.class = ONCE__PG_SERVER;
+	} else if (owed->statement != NULL &&
+		   is_field(res, PG_DIAG_SOURCE_FUNCTION,
+			    "RevalidateCachedQuery")) {
+		owed->statement->state = ONCE__PG_UNFIT;
+		pg->failure.class = ONCE__PG_REPEAT;
+	}
+}
+
+void once__pg_fail_with(struct once__pg *pg, const struct once__pg_owed *owed,
+			const PGresult *res)
+{
+	bool is_first = !pg->failed;
+	const char *sqlstate = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+	const char *primary = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
+
+	once__pg_fail(pg, owed->tag, sqlstate == NULL ? "08006" : sqlstate,
+		      primary == NULL ? PQresultErrorMessage(res) : primary);
+	if (is_first)
+		excuse(pg, owed, res);
+}
+
+const struct once__pg_failure *once__pg_failure(const struct once__pg *pg)
+{
+	return pg->failed ? &pg->failure : NULL;
+}
+
+enum once_status once__pg_error(const struct once__pg *pg,
+				struct once_error *err)
+{
+	static const enum once_status statuses[] = {
+		[ONCE__PG_MESSAGE] = ONCE_BUG,
+		[ONCE__PG_REPEAT] = ONCE_TRANSIENT,
+		[ONCE__PG_SERVER] = ONCE_TRANSIENT,
+		[ONCE__PG_SCHEMA] = ONCE_CONFIG,
+		[ONCE__PG_RIGHTS] = ONCE_DENIED,
+	};
+	const struct once__pg_failure *failure = &pg->failure;
+
+	if (!pg->failed)
+		return error_set(err, ONCE_BUG, "nothing failed");
+	error_set(err, statuses[failure->class], "%s", failure->text);
+	if (err != NULL)
+		memcpy(err->sqlstate, failure->sqlstate, sizeof(err->sqlstate));
+	return statuses[failure->class];
+}
+
+bool once__pg_is_lost(const struct once__pg *pg)
+{
+	return pg->lost;
+}

@@ -1,0 +1,75 @@
+/*
+ * pg_impl.h - a session from within. Its parts:
+ *
+ *	pg.c           open, close, transactions
+ *	pg_pipeline.c  statements out, answers in
+ *	pg_failure.c   what a failure means, and whose it is
+ *	pg_raw.c       the session without the pipeline
+ *	pg_rows.c      what an answer holds
+ */
+#ifndef ONCE__PG_IMPL_H
+#define ONCE__PG_IMPL_H
+
+#include "pg.h"
+
+#include "arena.h"
+#include "pg_statements.h"
+
+#include <libpq-fe.h>
+
+enum once__pg_kind {
+	ONCE__PG_KIND_PREPARE,
+	ONCE__PG_KIND_EXECUTE,
+	ONCE__PG_KIND_SYNC
+};
+
+/* One answer that the server owes us. */
+struct once__pg_owed {
+	enum once__pg_kind kind;
+	bool keep; /* the rows are wanted */
+	size_t tag;
+	struct once__pg_statement *statement; /* NULL: not a prepared one */
+};
+
+struct once__pg {
+	PGconn *conn;
+	enum once_isolation isolation;
+	struct once__pg_statements statements;
+
+	struct once__pg_owed *queue; /* a ring */
+	size_t capacity;             /* a power of two */
+	size_t head;
+	size_t count;
+
+	PGresult **kept; /* rows that live until the transaction ends */
+	size_t kept_count;
+	size_t kept_capacity;
+
+	struct arena params; /* copies of text parameters */
+	unsigned sends;
+	size_t unsent; /* bytes of parameters since all was flushed */
+	int backend;   /* the process that the raw session belonged to */
+	bool failed;
+	bool lost;
+	struct once__pg_failure failure;
+};
+
+/* pg_failure.c */
+void once__pg_lose(struct once__pg *pg);
+void once__pg_fail_with(struct once__pg *pg, const struct once__pg_owed *owed,
+			const PGresult *res);
+
+/* pg_pipeline.c */
+bool once__pg_succeeded(const PGresult *res);
+bool once__pg_prepare(struct once__pg *pg, size_t tag,
+		      struct once__pg_statement *statement);
+/* Without preparing it: BEGIN, COMMIT, ROLLBACK. */
+void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept);
+/* End the pipeline's segment, and wait for all answers. */
+void once__pg_sync(struct once__pg *pg);
+
+/* pg.c */
+/* Forget the last transaction's rows and its failure. */
+void once__pg_clear(struct once__pg *pg);
+
+#endif
