@@ -94,6 +94,7 @@ struct source_partition *source_find(struct source *source, const char *topic,
 				     int32_t number);
 
 /* source_view.c */
+void source_publish(struct source *source);
 void source_publish_on_timer(struct source *source);
 void source_set_trouble(struct source *source, const char *text);
 

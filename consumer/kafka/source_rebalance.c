@@ -99,6 +99,7 @@ static void take_partitions(struct source *source,
 			       list->elems[i].partition);
 	rd_kafka_assign(source->rk, nothing);
 	rd_kafka_topic_partition_list_destroy(nothing);
+	source_publish(source); /* or nothing would be seen to be waited for */
 	atomic_store(&source->joined, true);
 	source_set_trouble(source, "");
 }

@@ -52,7 +52,7 @@ static void fill_view(struct source *source,
 		(double)view->busy_ms / 1e3, view->state == PARTITION_HALTED);
 }
 
-static void publish(struct source *source)
+void source_publish(struct source *source)
 {
 	struct partition_view *views;
 	size_t count = 0;
@@ -84,7 +84,7 @@ void source_publish_on_timer(struct source *source)
 	if (now_ms - source->published_at_ms < PUBLISH_EVERY_MS)
 		return;
 	source->published_at_ms = now_ms;
-	publish(source);
+	source_publish(source);
 }
 
 void source_set_trouble(struct source *source, const char *text)
