@@ -120,6 +120,7 @@ static enum once_status add_work(struct once__batch *batch,
 	work->strand = find_strand(batch, item->strand);
 	work->msg.record = &item->record;
 	work->msg.arena = &session->arena;
+	work->msg.members = &work->members;
 	work->decided = ONCE_PENDING_ENDING;
 	item->cause = ONCE_CAUSE_NONE;
 	item->handler_ns = 0;

@@ -132,6 +132,7 @@ static enum once__call_result call_handler(struct once__batch *batch,
 	int64_t timeout_ms = work->route->timeout_ms;
 	struct once_call call = {
 		.pg = session->pg,
+		.collection = &session->collection,
 		.work = work,
 		.tag = (size_t)(work - batch->works),
 		.deadline_ms = timeout_ms == 0 ? 0 : clock_ms() + timeout_ms,
@@ -168,6 +169,7 @@ static bool handle(struct once__batch *batch, size_t from, size_t to)
 		if (!handle_one(batch, work))
 			return false;
 	}
+	once__collect_send(&batch->session->collection, batch->session->pg);
 	if (limit_ms != 0)
 		limit_statements(batch, 0);
 	fault_point("in_handler");
@@ -288,6 +290,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	/* Lost, if a handler has spoilt it in the try before. */
 	if (once_session_connect(batch->session, err) != ONCE_OK)
 		return ONCE__TRY_STOP;
+	once__collect_reset(&batch->session->collection);
 	once__batch_find_duplicates(batch, from, to);
 	once__pg_begin(batch->session->pg);
 	if (!once__batch_claim(batch, from, to) || !handle(batch, from, to) ||

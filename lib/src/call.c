@@ -119,6 +119,14 @@ void once_send(struct once_call *call, const char *sql,
 		once__pg_send(call->pg, call->tag, sql, params, count);
 }
 
+void once_collect(struct once_call *call, const char *sql,
+		  const struct once_param *params, size_t count)
+{
+	if (leave_raw(call) && may_send(call, sql))
+		once__collect(call->collection, call->pg, call->tag, sql,
+			      params, count);
+}
+
 const struct once_rows *once_exec(struct once_call *call, const char *sql,
 				  const struct once_param *params, size_t count)
 {

@@ -3,11 +3,13 @@
 #ifndef ONCE__CALL_H
 #define ONCE__CALL_H
 
+#include "collect.h"
 #include "pg.h"
 #include "work.h"
 
 struct once_call {
 	struct once__pg *pg;
+	struct once__collection *collection;
 	struct once__work *work;
 	size_t tag;
 	int64_t deadline_ms; /* monotonic; 0: none */

@@ -4,12 +4,14 @@
 
 #include "bytes.h"
 
+/* The arrays are unnested in step: as a table of rows, they would be stored
+ * first, which costs a tenth of the claim. */
 static const char claim_sql[] =
 	"INSERT INTO once.consume_log (consumer_id, msg_id, biz_id, topic, "
 	"partition, message_offset, fingerprint) "
-	"SELECT $1::bigint, k.* FROM unnest($2::text[], $3::text[], "
-	"$4::text[], $5::int4[], $6::int8[], $7::bytea[]) AS k "
-	"ON CONFLICT DO NOTHING RETURNING msg_id";
+	"SELECT $1::bigint, unnest($2::text[]), unnest($3::text[]), "
+	"unnest($4::text[]), unnest($5::int4[]), unnest($6::int8[]), "
+	"unnest($7::bytea[]) ON CONFLICT DO NOTHING RETURNING msg_id";
 
 static const char find_sql[] =
 	"SELECT k.n, l.msg_id = k.msg_id, l.biz_id, l.fingerprint, l.result "

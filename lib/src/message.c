@@ -3,6 +3,7 @@
 #include "message.h"
 
 #include "bytes.h"
+#include "json_members.h"
 #include "json_pointer.h"
 
 struct once_bytes once_msg_id(const struct once_message *msg)
@@ -55,12 +56,21 @@ struct once_bytes once_header(const struct once_message *msg, const char *name)
 	return bytes_of(NULL, 0);
 }
 
+/* Most ask for several members of one object: they are found together. Any
+ * other text, and any other pointer, is followed for itself. */
 struct once_bytes once_json(const struct once_message *msg, const char *pointer)
 {
 	struct once_bytes scalar = bytes_of(NULL, 0);
+	enum once__key_fault fault;
 
-	if (once__json_find(msg->record->value, pointer, msg->arena, &scalar) !=
-	    ONCE__KEY_OK)
-		return bytes_of(NULL, 0);
-	return scalar;
+	if (*msg->members == NULL)
+		*msg->members =
+			once__json_members_read(msg->record->value, msg->arena);
+	if (*msg->members == NULL || pointer[0] != '/')
+		fault = once__json_find(msg->record->value, pointer, msg->arena,
+					&scalar);
+	else
+		fault = once__json_members_find(*msg->members, pointer,
+						msg->arena, &scalar);
+	return fault == ONCE__KEY_OK ? scalar : bytes_of(NULL, 0);
 }

@@ -138,6 +138,7 @@ void once_session_destroy(struct once_session *session)
 	once__pg_close(session->pg);
 	once__log_fini(&session->claims);
 	once__positions_fini(&session->positions);
+	once__collect_fini(&session->collection);
 	arena_fini(&session->arena);
 	free(session->consumer_ids);
 	free(session->instances);

@@ -4,6 +4,7 @@
 #define ONCE__SESSION_H
 
 #include "arena.h"
+#include "collect.h"
 #include "consume_log.h"
 #include "pg.h"
 #include "position.h"
@@ -28,6 +29,7 @@ struct once_session {
 	struct once__pg *pg; /* NULL: not connected */
 	struct once__log claims;
 	struct once__positions positions;
+	struct once__collection collection;
 	struct arena arena;            /* of the last batch */
 	struct once__batch *unsettled; /* in the arena; NULL: none */
 };

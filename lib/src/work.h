@@ -16,6 +16,7 @@ struct once__work {
 	int64_t consumer_id;
 	size_t strand; /* ONCE__NO_STRAND */
 	struct once_message msg;
+	struct once__json_members *members; /* the message's */
 	enum once_ending decided; /* PENDING: nothing, try it */
 
 	/* for one try */

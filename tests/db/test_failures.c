@@ -121,6 +121,16 @@ START_TEST(a_statement_is_cut_off_at_the_routes_timeout)
 }
 END_TEST
 
+START_TEST(who_makes_every_repetition_fail_is_blamed_in_the_end)
+{
+	statement = "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '40001'; END $$";
+	trial_poison = send_it;
+	run_with_poison_at(2, 4);
+	expect_failed(2, "40001");
+	ck_assert_uint_ge(trial.stats.repeated, 10);
+}
+END_TEST
+
 START_TEST(a_handlers_missing_table_is_its_own_fault)
 {
 	static const char *const wrong[][2] = {
@@ -416,6 +426,8 @@ int main(void)
 	tcase_add_test(tests, many_poisoned_messages_cost_few_transactions);
 	tcase_add_test(tests, all_messages_poisoned_end_all_the_same);
 	tcase_add_test(tests, a_statement_is_cut_off_at_the_routes_timeout);
+	tcase_add_test(tests,
+		       who_makes_every_repetition_fail_is_blamed_in_the_end);
 	tcase_add_loop_test(tests, a_handlers_missing_table_is_its_own_fault, 0,
 			    5);
 	tcase_add_test(tests, a_text_parameter_with_a_nul_is_refused);

@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "bytes.h"
+#include "json_members.h"
 #include "json_scan.h"
 
 #include <check.h>
@@ -22,6 +23,22 @@ static void stop(void)
 	arena_fini(&arena);
 }
 
+/* Asked for member by member, a text answers the same. */
+static void expect_same_of_members(struct once_bytes json, const char *pointer,
+				   struct once_bytes expected)
+{
+	struct once__json_members *members =
+		once__json_members_read(json, &arena);
+	struct once_bytes scalar = bytes_of(NULL, 0);
+
+	if (members == NULL || pointer[0] != '/')
+		return;
+	if (once__json_members_find(members, pointer, &arena, &scalar) !=
+	    ONCE__KEY_OK)
+		scalar = bytes_of(NULL, 0);
+	ck_assert(bytes_equal(scalar, expected));
+}
+
 /* The text is copied to memory of its exact size, so that a sanitizer sees a
  * read beyond it. */
 static enum once__key_fault find_bytes(const void *json, size_t size,
@@ -36,6 +53,7 @@ static enum once__key_fault find_bytes(const void *json, size_t size,
 	fault = once__json_find(bytes_of(exact, size), pointer, &arena,
 				&scalar);
 	ck_assert((fault == ONCE__KEY_OK) == (scalar.data != NULL));
+	expect_same_of_members(bytes_of(exact, size), pointer, scalar);
 	*ret_text = scalar.data == NULL ? NULL : arena_copy(&arena, scalar);
 	free(exact);
 	return fault;

@@ -115,6 +115,19 @@ struct once_param {
 ONCE_API void once_send(struct once_call *call, const char *sql,
 			const struct once_param *params, size_t count);
 
+/* Give a row to a statement that runs once for all messages of the batch,
+ *behind all that was sent: what they give as parameter i becomes one array, $i,
+ *of type text[] (bytea[] where it is binary). For a plain INSERT it is two to
+ *three times as fast as once_send():
+ *
+ *	INSERT INTO refund (no, amount) SELECT no, amount::numeric
+ *	FROM unnest($1::text[], $2::text[]) AS r (no, amount)
+ *
+ * If it fails, the batch is halved until the message is found whose row it
+ * is. Copied. */
+ONCE_API void once_collect(struct once_call *call, const char *sql,
+			   const struct once_param *params, size_t count);
+
 /* Run one statement and everything queued before it, and wait. NULL: it
  * failed, once_sqlstate() says how, and the transaction can only be rolled
  * back: return RETRY, REJECT or PAUSE. (DONE after that is a fault of the

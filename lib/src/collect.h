@@ -1,0 +1,35 @@
+/*
+ * collect.h - rows that the handlers of a batch give for one statement: it runs
+ * once, with an array for each parameter.
+ *
+ * Threads: the session's.
+ */
+#ifndef ONCE__COLLECT_H
+#define ONCE__COLLECT_H
+
+#include "pg.h"
+
+struct once__collected;
+
+/* All zero is empty. Memory is kept from one batch to the next. */
+struct once__collection {
+	struct once__collected *statements;
+	size_t count;
+};
+
+/* A row for `sql`, which is copied like the parameters. A parameter's array is
+ * bytea[] if its first row is binary, else text[]. */
+void once__collect(struct once__collection *collection, struct once__pg *pg,
+		   size_t tag, const char *sql, const struct once_param *params,
+		   size_t count);
+
+/* Queue the statements in the order of their first rows. A failure is the
+ * message's that gave the only row; else nobody knows whose. */
+void once__collect_send(struct once__collection *collection,
+			struct once__pg *pg);
+
+/* Forget all rows. */
+void once__collect_reset(struct once__collection *collection);
+void once__collect_fini(struct once__collection *collection);
+
+#endif
