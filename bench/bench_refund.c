@@ -1,6 +1,19 @@
 /* bench_refund - the handler that is measured: one INSERT for each message, not
- * waited for. handlers/refund.c is one with more to it. */
+ * waited for (setting write=send), or one row for an INSERT of all messages of
+ * a batch (write=collect). handlers/refund.c is one with more to it. */
 #include <once/handler.h>
+
+#include <string.h>
+
+static char collects; /* its address is an instance's self */
+
+static int open_refund(struct once_settings *settings, void **ret_self)
+{
+	const char *how = once_setting(settings, "write", "send");
+
+	*ret_self = strcmp(how, "collect") == 0 ? &collects : NULL;
+	return 0;
+}
 
 static enum once_verdict book_refund(void *self, const struct once_message *msg,
 				     struct once_call *call)
@@ -8,18 +21,27 @@ static enum once_verdict book_refund(void *self, const struct once_message *msg,
 	static const char add_refund[] =
 		"INSERT INTO refund (refund_no, order_no, sku, amount) "
 		"VALUES ($1, $2, $3, $4)";
+	static const char add_refunds[] =
+		"INSERT INTO refund (refund_no, order_no, sku, amount) "
+		"SELECT unnest($1::text[]), unnest($2::text[]), "
+		"unnest($3::text[]), unnest($4::text[])::numeric";
+	const struct once_param params[] = {
+		ONCE_TEXT(once_json(msg, "/refund_no")),
+		ONCE_TEXT(once_json(msg, "/order_no")),
+		ONCE_TEXT(once_json(msg, "/sku")),
+		ONCE_TEXT(once_json(msg, "/amount")),
+	};
 
-	(void)self;
-	once_send(call, add_refund,
-		  ONCE_PARAMS(ONCE_TEXT(once_json(msg, "/refund_no")),
-			      ONCE_TEXT(once_json(msg, "/order_no")),
-			      ONCE_TEXT(once_json(msg, "/sku")),
-			      ONCE_TEXT(once_json(msg, "/amount"))));
+	if (self == &collects)
+		once_collect(call, add_refunds, params, 4);
+	else
+		once_send(call, add_refund, params, 4);
 	return ONCE_DONE;
 }
 
 const struct once_handler once_handler = {
 	ONCE_HANDLER_ABI_FIELDS,
 	.name = "bench_refund",
+	.open = open_refund,
 	.handle = book_refund,
 };

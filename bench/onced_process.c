@@ -16,21 +16,22 @@ enum {
 	SHOWN_SIZE = 4000
 };
 
-static const char config_format[] =
-	"kafka:\n"
-	"  brokers: %s\n"
-	"  group: %s-%d\n"
-	"database:\n"
-	"  conninfo: %s\n"
-	"retention: forever\n"
-	"lanes: %d\n"
-	"admin:\n"
-	"  listen: \"\"\n"
-	"handlers:\n"
-	"  - name: refund\n"
-	"    topics: [%s]\n"
-	"    plugin: %s\n"
-	"    biz_id: \"refund:{json:/refund_no}\"\n";
+static const char config_format[] = "kafka:\n"
+				    "  brokers: %s\n"
+				    "  group: %s-%d-%s\n"
+				    "database:\n"
+				    "  conninfo: %s\n"
+				    "retention: forever\n"
+				    "lanes: %d\n"
+				    "admin:\n"
+				    "  listen: \"\"\n"
+				    "handlers:\n"
+				    "  - name: refund\n"
+				    "    topics: [%s]\n"
+				    "    plugin: %s\n"
+				    "    biz_id: \"refund:{json:/refund_no}\"\n"
+				    "    settings:\n"
+				    "      - write=%s\n";
 
 /* ---- where it is ---- */
 
@@ -75,7 +76,7 @@ void onced_process_find(struct bench *bench, const char *argument)
 /* ---- its file and its commands ---- */
 
 void onced_process_init(struct onced_process *onced, const struct bench *bench,
-			int round)
+			int round, const char *how)
 {
 	FILE *file;
 
@@ -85,8 +86,8 @@ void onced_process_init(struct onced_process *onced, const struct bench *bench,
 	file = fopen(onced->config, "we");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, config_format, bench->kafka.bootstrap, bench->kafka.group,
-		round, bench->pg.conninfo, BENCH_WORKERS, bench->kafka.topic,
-		bench->plugin);
+		round, how, bench->pg.conninfo, BENCH_WORKERS,
+		bench->kafka.topic, bench->plugin, how);
 	ck_assert_int_eq(fclose(file), 0);
 }
 

@@ -18,7 +18,7 @@ void onced_process_find(struct bench *bench, const char *argument);
 
 /* Write its configuration; the group is `round`'s own. */
 void onced_process_init(struct onced_process *onced, const struct bench *bench,
-			int round);
+			int round, const char *how);
 /* `onced migrate`, to its end. */
 void onced_process_migrate(struct onced_process *onced,
 			   const struct bench *bench);

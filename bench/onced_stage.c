@@ -68,14 +68,14 @@ static void watch(struct bench *bench, struct onced_process *onced,
 	}
 }
 
-void onced_stage_run(struct bench *bench, int round,
+void onced_stage_run(struct bench *bench, int round, const char *how,
 		     struct onced_outcome *ret_outcome)
 {
 	struct onced_process onced;
 	struct onced_outcome outcome = { 0 };
 	int64_t start_ns;
 
-	onced_process_init(&onced, bench, round);
+	onced_process_init(&onced, bench, round, how);
 	tables_empty(bench);
 	start_ns = clock_ns();
 	onced_process_start(&onced, bench);

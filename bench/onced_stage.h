@@ -15,8 +15,8 @@ struct onced_outcome {
 	double processor_s;           /* of onced, without the servers */
 };
 
-/* `round`: of 1, 2, … */
-void onced_stage_run(struct bench *bench, int round,
+/* `round`: of 1, 2, …; `how` the handler writes: "send" or "collect" */
+void onced_stage_run(struct bench *bench, int round, const char *how,
 		     struct onced_outcome *ret_outcome);
 
 #endif

@@ -17,6 +17,11 @@ static double onced_rate(const struct round *round)
 	return pace_per_second(&round->onced.pace);
 }
 
+static double collect_rate(const struct round *round)
+{
+	return pace_per_second(&round->collect.pace);
+}
+
 static double single_rate(const struct round *round)
 {
 	return pace_per_second(&round->single);
@@ -30,6 +35,11 @@ static double copy_rate(const struct round *round)
 static double onced_to_single(const struct round *round)
 {
 	return onced_rate(round) / single_rate(round);
+}
+
+static double collect_to_copy(const struct round *round)
+{
+	return collect_rate(round) / copy_rate(round);
 }
 
 static double onced_to_copy(const struct round *round)
@@ -75,8 +85,10 @@ static void print_stages(const struct round *rounds, size_t count)
 	const struct round *last = &rounds[count - 1];
 
 	printf("%-40s %9s %8s %9s\n", "", "messages", "seconds", "per sec.");
-	print_stage("A  onced run, 2 lanes", &last->onced.pace,
+	print_stage("A  onced run, 2 lanes, once_send", &last->onced.pace,
 		    median(rounds, count, onced_rate));
+	print_stage("D  the same, once_collect", &last->collect.pace,
+		    median(rounds, count, collect_rate));
 	print_stage("B  a transaction per message, 2 threads", &last->single,
 		    median(rounds, count, single_rate));
 	print_stage("C  COPY of A's rows, 2 sessions", &last->copy,
@@ -118,6 +130,8 @@ void table_print(const struct round *rounds, size_t count)
 	printf("\n");
 	print_ratio("A : B", median(rounds, count, onced_to_single), 10);
 	print_ratio("A : C", median(rounds, count, onced_to_copy), 0.4);
+	printf("%-40s %9.2f\n", "D : C",
+	       median(rounds, count, collect_to_copy));
 	print_memory(rounds, count);
 	printf("%-40s %9.2f   of onced alone, without the servers\n",
 	       "A's processors, kept busy", median(rounds, count, onced_busy));

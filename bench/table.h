@@ -10,6 +10,7 @@ enum {
 
 struct round {
 	struct onced_outcome onced;
+	struct onced_outcome collect;
 	struct pace single;
 	struct pace copy;
 };

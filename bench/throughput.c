@@ -65,7 +65,7 @@ static void init(struct bench *bench)
 		      err.text);
 	pg_fixture_init(&bench->pg);
 	kafka_fixture_init(&bench->kafka, BENCH_PARTITIONS);
-	onced_process_init(&onced, bench, 0);
+	onced_process_init(&onced, bench, 0, "send");
 	onced_process_migrate(&onced, bench);
 	tables_create(bench);
 }
@@ -79,8 +79,10 @@ static void fini(struct bench *bench)
 
 static void run_round(struct bench *bench, int number, struct round *ret_round)
 {
-	tell("A: onced");
-	onced_stage_run(bench, number, &ret_round->onced);
+	tell("A: onced, once_send");
+	onced_stage_run(bench, number, "send", &ret_round->onced);
+	tell("D: onced, once_collect");
+	onced_stage_run(bench, number, "collect", &ret_round->collect);
 	copy_stage_export(bench);
 	tell("B: a transaction per message");
 	single_stage_run(bench, &ret_round->single);
