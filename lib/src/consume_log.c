@@ -1,8 +1,18 @@
-/* One statement claims for a whole batch, and one more tells the losers apart;
- * neither raises an error for a duplicate, so PostgreSQL's log stays silent. */
+/*
+ * One statement claims for a whole batch, and one more tells the losers apart;
+ * neither leaves an error of a duplicate in PostgreSQL's log.
+ *
+ * There are two ways to claim. All or nothing is the fast one while duplicates
+ * are rare; after one was met, the next claims skip what is there, since all or
+ * nothing in vain leaves dead rows behind.
+ */
 #include "consume_log.h"
 
 #include "bytes.h"
+
+static const char claim_all_sql[] =
+	"SELECT once.claim_all($1::bigint, $2::text[], $3::text[], "
+	"$4::text[], $5::int4[], $6::int8[], $7::bytea[])";
 
 /* The arrays are unnested in step: as a table of rows, they would be stored
  * first, which costs a tenth of the claim. */
@@ -34,6 +44,10 @@ static const char holds_sql[] =
 	"SELECT 1 FROM once.consume_log WHERE consumer_id = $1::bigint "
 	"AND msg_id = $2::text AND topic = $3::text "
 	"AND partition = $4::int4 AND message_offset = $5::int8";
+
+enum {
+	CAREFUL_CLAIMS = 32
+};
 
 /* ---- claim ---- */
 
@@ -74,28 +88,67 @@ static bool mark_claimed(struct once__work *const *works, size_t count,
 	return row == claimed;
 }
 
-bool once__log_claim(struct once__log *log, struct once__pg *pg,
-		     struct once__work *const *works, size_t count)
+static const struct once_rows *send_rows(struct once__log *log,
+					 struct once__pg *pg, const char *sql,
+					 int64_t consumer_id)
 {
-	const struct once_rows *rows;
 	char consumer[24];
 
-	fill_rows(log, works, count);
-	rows = once__pg_exec(
-		pg, ONCE__PG_OURS, claim_sql,
-		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
+	return once__pg_exec(
+		pg, ONCE__PG_OURS, sql,
+		ONCE_PARAMS(once__pg_int8(consumer, consumer_id),
 			    once__pg_array_param(&log->msg_ids),
 			    once__pg_array_param(&log->biz_ids),
 			    once__pg_array_param(&log->topics),
 			    once__pg_array_param(&log->partitions),
 			    once__pg_array_param(&log->offsets),
 			    once__pg_array_param(&log->fingerprints)));
+}
+
+static bool is_true(struct once_bytes boolean)
+{
+	return boolean.size == 1 && *(const char *)boolean.data == 't';
+}
+
+/* false: nothing is claimed by it. */
+static bool claim_all(struct once__log *log, struct once__pg *pg,
+		      struct once__work *const *works, size_t count)
+{
+	const struct once_rows *rows =
+		send_rows(log, pg, claim_all_sql, works[0]->consumer_id);
+
+	if (rows == NULL || !is_true(once_rows_get(rows, 0, 0)))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		works[i]->claimed = true;
+	return true;
+}
+
+static bool claim_new(struct once__log *log, struct once__pg *pg,
+		      struct once__work *const *works, size_t count)
+{
+	const struct once_rows *rows =
+		send_rows(log, pg, claim_sql, works[0]->consumer_id);
+
 	if (rows == NULL)
 		return false;
+	if (once_rows_count(rows) < count)
+		log->careful = CAREFUL_CLAIMS;
+	else if (log->careful > 0)
+		log->careful--;
 	if (!mark_claimed(works, count, rows))
 		once__pg_fail(pg, ONCE__PG_OURS, "P0001",
 			      "the claim returned rows out of order");
 	return once__pg_failure(pg) == NULL;
+}
+
+bool once__log_claim(struct once__log *log, struct once__pg *pg,
+		     struct once__work *const *works, size_t count)
+{
+	fill_rows(log, works, count);
+	if (log->careful == 0 && claim_all(log, pg, works, count))
+		return true;
+	return once__pg_failure(pg) == NULL && claim_new(log, pg, works, count);
 }
 
 /* ---- losers ---- */
@@ -122,11 +175,6 @@ static struct once_bytes decode_bytea(struct once_bytes text,
 		data[i] = (unsigned char)(hex_value(digits[2 + 2 * i]) << 4 |
 					  hex_value(digits[3 + 2 * i]));
 	return bytes_of(data, size);
-}
-
-static bool is_true(struct once_bytes boolean)
-{
-	return boolean.size == 1 && *(const char *)boolean.data == 't';
 }
 
 /* The row of the same msg_id comes first, and is the one that counts. */

@@ -19,6 +19,7 @@ struct once__log {
 	struct once__pg_array partitions;
 	struct once__pg_array offsets;
 	struct once__pg_array fingerprints;
+	unsigned careful; /* claims until all-or-nothing is tried again */
 };
 
 /* Insert a row for each, in the order given (sorted, so that concurrent batches
