@@ -15,6 +15,21 @@ dlfcn.h		consumer/*plugin.c
 xxhash.h	lib/src/hash.c
 openssl/*	lib/src/key_template.c lib/src/schema.c'
 
+# Folder of consumer/, and the other ones it may look into. main.c may look into
+# commands.
+folders='
+post
+config
+numbers
+admin
+kafka		config numbers post
+lanes		config numbers post
+embedded	config
+run		admin config kafka lanes numbers post
+demo		config embedded
+commands	admin config demo embedded kafka lanes numbers post run
+main.c		commands'
+
 # "file header" for each include below lib/ and consumer/.
 includes() {
 	find lib consumer -name '*.[ch]' -exec \
@@ -31,7 +46,11 @@ base=$(headers_of lib/base)
 library=$(headers_of lib/src)
 daemon=$(headers_of consumer)
 
-includes | awk -v vendors="$vendors" -v base="$base" -v library="$library" \
+# "header folder" for each header of the daemon.
+places=$(find consumer config -name '*.[ht]*' |
+	sed -E 's#(.*/)?([^/]+)/([^/]+)$#\3 \2#' | tr '\n' ';')
+
+includes | awk -v folders="$folders" -v places="$places" -v vendors="$vendors" -v base="$base" -v library="$library" \
 	-v daemon="$daemon" '
 	# A pattern with * as a regular expression.
 	function expression(pattern) {
@@ -75,11 +94,34 @@ includes | awk -v vendors="$vendors" -v base="$base" -v library="$library" \
 			return
 		}
 		other = layer_of[name]
+		if (own == "consumer" && other == "consumer")
+			check_folder(file, name)
 		if (other == "" || other == own || other == "base")
 			return
 		fault(file ": includes \"" header "\" of " other)
 	}
+	function check_folder(file, name,    own) {
+		own = file
+		sub(/^consumer\//, "", own)
+		sub(/\/.*/, "", own)
+		if (own == place_of[name] || (own, place_of[name]) in may)
+			return
+		fault(file ": includes \"" name "\" of " place_of[name])
+	}
+	function read_folders(    i, j, count, lines, field, n) {
+		count = split(substr(folders, 2), lines, "\n")
+		for (i = 1; i <= count; i++) {
+			n = split(lines[i], field, /[ \t]+/)
+			for (j = 2; j <= n; j++)
+				may[field[1], field[j]] = 1
+		}
+		count = split(places, lines, ";")
+		for (i = 1; i <= count; i++)
+			if (split(lines[i], field, " ") == 2)
+				place_of[field[1]] = field[2]
+	}
 	BEGIN {
+		read_folders()
 		vendor_count = split(substr(vendors, 2), vendor, "\n")
 		put(base, "base")
 		put(library, "lib")
