@@ -32,6 +32,18 @@ static const char applied_sql[] =
 static const char newest_sql[] =
 	"SELECT coalesce(max(version), 0) FROM once.migration";
 
+/* What running takes, as docs/roles.sql grants it. */
+static const char lacking_sql[] =
+	"SELECT string_agg(privilege || ' on once.' || name, ', ') "
+	"FROM (VALUES ('consumer', 'SELECT'), ('consumer', 'INSERT'), "
+	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
+	"('consume_log', 'UPDATE'), ('position', 'SELECT'), "
+	"('position', 'INSERT'), ('position', 'UPDATE'), "
+	"('parked', 'SELECT'), ('parked', 'INSERT'), ('parked', 'UPDATE'), "
+	"('commit_guard', 'SELECT'), ('commit_guard', 'INSERT')) "
+	"AS needed (name, privilege) "
+	"WHERE NOT has_any_column_privilege('once.' || name, privilege)";
+
 int once_schema_version(void)
 {
 	int newest = 0;
@@ -93,6 +105,26 @@ static enum once_status refuse_newer(int64_t version, struct once_error *err)
 			 (long long)version, once_schema_version());
 }
 
+static enum once_status check_rights(struct once__pg *pg,
+				     struct once_error *err)
+{
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+
+	once__pg_begin(pg);
+	rows = once__pg_exec(pg, ONCE__PG_OURS, lacking_sql, ONCE_NO_PARAMS);
+	if (rows == NULL)
+		status = once__pg_error(pg, err);
+	else if (once_rows_get(rows, 0, 0).data != NULL)
+		status =
+			error_set(err, ONCE_DENIED,
+				  "the database role lacks %s; grant it, as in "
+				  "docs/roles.sql",
+				  (const char *)once_rows_get(rows, 0, 0).data);
+	once__pg_rollback(pg);
+	return status;
+}
+
 enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 {
 	int64_t version;
@@ -113,7 +145,7 @@ enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 			(long long)version, once_schema_version());
 	if (version > once_schema_version())
 		return refuse_newer(version, err);
-	return ONCE_OK;
+	return check_rights(pg, err);
 }
 
 enum once_status once_schema_check(const char *conninfo, struct once_error *err)

@@ -739,6 +739,39 @@ END_TEST
 
 /* ---- ugly input ---- */
 
+/* All white space is one blank. */
+static char *squeeze(char *text)
+{
+	char *out = text;
+
+	for (const char *at = text; *at != '\0'; at++) {
+		bool blank = strchr(" \t\n", *at) != NULL;
+
+		if (blank && out > text && out[-1] == ' ')
+			continue;
+		*out++ = blank ? ' ' : *at;
+	}
+	*out = '\0';
+	return text;
+}
+
+START_TEST(the_page_has_the_options_as_the_table_prints_them)
+{
+	char *page = squeeze(read_example("../docs/configuration.md"));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	config_print_options(out);
+	ck_assert_int_eq(fclose(out), 0);
+	ck_assert_msg(strstr(page, squeeze(text)) != NULL,
+		      "put this into docs/configuration.md:\n%s", text);
+	free(text);
+	free(page);
+}
+END_TEST
+
 START_TEST(a_file_cut_anywhere_is_refused_or_taken_but_never_harms)
 {
 	char *yaml = read_example("onced.yaml");
@@ -848,6 +881,8 @@ static TCase *values_case(void)
 		tcase,
 		the_example_has_every_available_option_in_the_tables_order);
 	tcase_add_test(tcase, help_has_every_option_of_the_table);
+	tcase_add_test(tcase,
+		       the_page_has_the_options_as_the_table_prints_them);
 	tcase_add_test(tcase,
 		       a_file_cut_anywhere_is_refused_or_taken_but_never_harms);
 	tcase_add_test(tcase, a_file_with_any_byte_changed_never_harms);
