@@ -44,12 +44,14 @@ EXCEPTION WHEN unique_violation THEN
 END $$;
 
 -- The next offset to read, moved by the transaction that ends the messages
--- before it. The anchor is what the last ended message looked like.
+-- before it. The message that is next has failed `attempts` times. The anchor is
+-- what the last ended message looked like.
 CREATE TABLE once.position (
     group_name     text COLLATE "C" NOT NULL,
     topic          text COLLATE "C" NOT NULL,
     partition      integer NOT NULL,
     next_offset    bigint NOT NULL CHECK (next_offset >= 0),
+    attempts       integer NOT NULL DEFAULT 0,
     anchor_offset  bigint,
     anchor_time_ms bigint,
     anchor_hash    bytea,

@@ -91,10 +91,10 @@ static void report_opened(struct lane_work *work, const struct address *address,
 {
 	struct report *report = calloc(1, sizeof(*report));
 
-	if (report == NULL || (position->next_offset >= 0 &&
-			       strands_add(&work->strands, address,
-					   work->options->cfg->kafka.group,
-					   position->next_offset) == NULL))
+	if (report == NULL ||
+	    (position->next_offset >= 0 &&
+	     strands_add(&work->strands, address,
+			 work->options->cfg->kafka.group, position) == NULL))
 		abort(); /* the partition would stand still for ever */
 	report->kind = REPORT_OPENED;
 	report->address = *address;

@@ -61,7 +61,7 @@ static void add_item(struct lane_work *work, struct strand *strand, size_t i)
 		.route = strand->address.route,
 		.record = strand->parcel->deliveries[i].record,
 		.strand = &strand->position,
-		.attempt = i == strand->at ? strand->attempts + 1 : 1,
+		.attempt = i == strand->at ? strand->position.attempts + 1 : 1,
 	};
 	work->owners[work->count++] = strand;
 }
@@ -181,7 +181,6 @@ static void advance(struct strand *strand)
 {
 	strand->at++;
 	strand->parcel->ended = strand->at;
-	strand->attempts = 0;
 	strand->pauses = 0;
 	strand->not_before_ms = 0;
 	strand->moved = true;
@@ -198,7 +197,7 @@ static void take_ending(struct lane_work *work, const struct once_item *item,
 		advance(strand);
 		break;
 	case ONCE_RETRY_ENDING:
-		hold(work, strand, ++strand->attempts);
+		hold(work, strand, strand->position.attempts);
 		break;
 	case ONCE_PAUSED_ENDING:
 		hold(work, strand, ++strand->pauses);

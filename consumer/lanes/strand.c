@@ -17,7 +17,7 @@ struct strand *strands_find(struct strands *strands,
 
 struct strand *strands_add(struct strands *strands,
 			   const struct address *address, const char *group,
-			   int64_t next_offset)
+			   const struct once_position *position)
 {
 	struct strand *strand = calloc(1, sizeof(*strand));
 
@@ -27,7 +27,8 @@ struct strand *strands_add(struct strands *strands,
 	strand->position.group = group;
 	strand->position.topic = address->topic;
 	strand->position.partition = address->number;
-	strand->position.next_offset = next_offset;
+	strand->position.next_offset = position->next_offset;
+	strand->position.attempts = position->attempts;
 	strand->next = strands->first;
 	strands->first = strand;
 	return strand;

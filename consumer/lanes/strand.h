@@ -17,7 +17,6 @@ struct strand {
 	struct once_strand position; /* as libonce moves it */
 	struct parcel *parcel;       /* NULL: nothing to do */
 	size_t at;                   /* first delivery not ended */
-	unsigned attempts;           /* that it has failed */
 	unsigned pauses;
 	int64_t not_before_ms;
 	bool moved; /* since the last report */
@@ -33,7 +32,7 @@ struct strand *strands_find(struct strands *strands,
 /* NULL: no memory. */
 struct strand *strands_add(struct strands *strands,
 			   const struct address *address, const char *group,
-			   int64_t next_offset);
+			   const struct once_position *position);
 /* Forget it; returns its parcel, which is the caller's. */
 struct parcel *strands_remove(struct strands *strands, struct strand *strand);
 /* The first becomes the last, so that all get their turn. */

@@ -34,6 +34,14 @@ static void reset_work(struct once__work *work)
 				: work->decided;
 }
 
+/* The first one of its strand that doesn't end now. */
+static void plan_stop(struct once__move *move, const struct once__work *work)
+{
+	if (!move->stopped && work->planned == ONCE_RETRY_ENDING)
+		move->attempts = work->item->attempt;
+	move->stopped = true;
+}
+
 static void plan_work(struct once__batch *batch, struct once__work *work)
 {
 	struct once__move *move;
@@ -45,11 +53,20 @@ static void plan_work(struct once__batch *batch, struct once__work *work)
 	if (move->stopped)
 		work->planned = ONCE_HELD_ENDING;
 	if (!once_ending_is_final(work->planned)) {
-		move->stopped = true;
+		plan_stop(move, work);
 		return;
 	}
 	move->next_offset = work->msg.record->offset + 1;
+	move->attempts = 0;
 	move->last = work->msg.record;
+}
+
+static void reset_move(struct once__move *move)
+{
+	move->next_offset = move->strand->next_offset;
+	move->attempts = move->strand->attempts;
+	move->last = NULL;
+	move->stopped = move->was_stopped;
 }
 
 /* true: there is something to commit. */
@@ -57,18 +74,15 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 {
 	bool useful = false;
 
-	for (size_t i = 0; i < batch->move_count; i++) {
-		struct once__move *move = &batch->moves[i];
-
-		move->next_offset = move->strand->next_offset;
-		move->last = NULL;
-		move->stopped = move->was_stopped;
-	}
+	for (size_t i = 0; i < batch->move_count; i++)
+		reset_move(&batch->moves[i]);
 	for (size_t i = from; i < to; i++) {
 		plan_work(batch, &batch->works[i]);
 		useful =
 			useful || once_ending_is_final(batch->works[i].planned);
 	}
+	for (size_t i = 0; i < batch->move_count; i++)
+		useful = useful || once__move_is_useful(&batch->moves[i]);
 	return useful;
 }
 
@@ -208,6 +222,7 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 		struct once__move *move = &batch->moves[i];
 
 		move->strand->next_offset = move->next_offset;
+		move->strand->attempts = move->attempts;
 		move->was_stopped = move->stopped;
 	}
 }

@@ -7,20 +7,24 @@
 
 static const char move_sql[] =
 	"UPDATE once.position AS p SET next_offset = m.next_offset, "
-	"anchor_offset = m.anchor_offset, anchor_time_ms = m.anchor_time_ms, "
-	"anchor_hash = m.anchor_hash, updated_at = now() "
+	"attempts = m.attempts, "
+	"anchor_offset = coalesce(m.anchor_offset, p.anchor_offset), "
+	"anchor_time_ms = coalesce(m.anchor_time_ms, p.anchor_time_ms), "
+	"anchor_hash = coalesce(m.anchor_hash, p.anchor_hash), "
+	"updated_at = now() "
 	"FROM unnest($1::text[], $2::text[], $3::int4[], $4::int8[], "
-	"$5::int8[], $6::int8[], $7::int8[], $8::bytea[]) AS m (group_name, "
-	"topic, partition, from_offset, next_offset, anchor_offset, "
-	"anchor_time_ms, anchor_hash) "
+	"$5::int8[], $6::int4[], $7::int8[], $8::int8[], $9::bytea[]) AS m "
+	"(group_name, topic, partition, from_offset, next_offset, attempts, "
+	"anchor_offset, anchor_time_ms, anchor_hash) "
 	"WHERE p.group_name = m.group_name AND p.topic = m.topic "
 	"AND p.partition = m.partition AND p.next_offset = m.from_offset";
 
 static const char read_sql[] =
-	"SELECT (SELECT next_offset FROM once.position WHERE group_name = "
-	"$1::text AND topic = $2::text AND partition = $3::int4), "
-	"EXISTS (SELECT FROM once.position WHERE group_name = $1::text "
-	"AND topic = $2::text)::int";
+	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position "
+	"WHERE group_name = $1::text AND topic = $2::text)::int "
+	"FROM (SELECT) AS one LEFT JOIN once.position AS p "
+	"ON p.group_name = $1::text AND p.topic = $2::text "
+	"AND p.partition = $3::int4";
 
 static const char create_sql[] =
 	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
@@ -34,27 +38,49 @@ static void init_arrays(struct once__positions *positions)
 	once__pg_array_init(&positions->partitions, ONCE__PG_INT4);
 	once__pg_array_init(&positions->from, ONCE__PG_INT8);
 	once__pg_array_init(&positions->to, ONCE__PG_INT8);
+	once__pg_array_init(&positions->attempts, ONCE__PG_INT4);
 	once__pg_array_init(&positions->anchor_offsets, ONCE__PG_INT8);
 	once__pg_array_init(&positions->anchor_times, ONCE__PG_INT8);
 	once__pg_array_init(&positions->anchor_hashes, ONCE__PG_BYTEA);
+}
+
+static void add_anchor(struct once__positions *positions,
+		       const struct once_record *last)
+{
+	static const struct once_bytes none;
+	unsigned char anchor[ONCE__HASH128_SIZE];
+
+	if (last == NULL) {
+		once__pg_array_add(&positions->anchor_offsets, none);
+		once__pg_array_add(&positions->anchor_times, none);
+		once__pg_array_add(&positions->anchor_hashes, none);
+		return;
+	}
+	once__hash128(last->key, last->value, anchor);
+	once__pg_array_add_int8(&positions->anchor_offsets, last->offset);
+	once__pg_array_add_int8(&positions->anchor_times, last->time_ms);
+	once__pg_array_add(&positions->anchor_hashes,
+			   bytes_of(anchor, sizeof(anchor)));
 }
 
 static void add_move(struct once__positions *positions,
 		     const struct once__move *move)
 {
 	const struct once_strand *strand = move->strand;
-	unsigned char anchor[ONCE__HASH128_SIZE];
 
-	once__hash128(move->last->key, move->last->value, anchor);
 	once__pg_array_add(&positions->groups, bytes_text(strand->group));
 	once__pg_array_add(&positions->topics, bytes_text(strand->topic));
 	once__pg_array_add_int4(&positions->partitions, strand->partition);
 	once__pg_array_add_int8(&positions->from, strand->next_offset);
 	once__pg_array_add_int8(&positions->to, move->next_offset);
-	once__pg_array_add_int8(&positions->anchor_offsets, move->last->offset);
-	once__pg_array_add_int8(&positions->anchor_times, move->last->time_ms);
-	once__pg_array_add(&positions->anchor_hashes,
-			   bytes_of(anchor, sizeof(anchor)));
+	once__pg_array_add_int4(&positions->attempts, (int32_t)move->attempts);
+	add_anchor(positions, move->last);
+}
+
+bool once__move_is_useful(const struct once__move *move)
+{
+	return move->next_offset != move->strand->next_offset ||
+	       move->attempts != move->strand->attempts;
 }
 
 bool once__positions_move(struct once__positions *positions,
@@ -66,7 +92,7 @@ bool once__positions_move(struct once__positions *positions,
 	*ret_fenced = false;
 	init_arrays(positions);
 	for (size_t i = 0; i < count; i++)
-		if (moves[i].next_offset != moves[i].strand->next_offset)
+		if (once__move_is_useful(&moves[i]))
 			add_move(positions, &moves[i]);
 	if (positions->to.count == 0)
 		return true;
@@ -77,6 +103,7 @@ bool once__positions_move(struct once__positions *positions,
 			    once__pg_array_param(&positions->partitions),
 			    once__pg_array_param(&positions->from),
 			    once__pg_array_param(&positions->to),
+			    once__pg_array_param(&positions->attempts),
 			    once__pg_array_param(&positions->anchor_offsets),
 			    once__pg_array_param(&positions->anchor_times),
 			    once__pg_array_param(&positions->anchor_hashes)));
@@ -102,7 +129,8 @@ bool once__positions_read(struct once__pg *pg, const char *group,
 	ret_position->next_offset = once_rows_get(rows, 0, 0).data == NULL
 					    ? -1
 					    : once__rows_int64(rows, 0, 0);
-	ret_position->topic_known = once__rows_int64(rows, 0, 1) != 0;
+	ret_position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
+	ret_position->topic_known = once__rows_int64(rows, 0, 2) != 0;
 	return true;
 }
 
@@ -132,6 +160,7 @@ void once__positions_fini(struct once__positions *positions)
 	once__pg_array_fini(&positions->partitions);
 	once__pg_array_fini(&positions->from);
 	once__pg_array_fini(&positions->to);
+	once__pg_array_fini(&positions->attempts);
 	once__pg_array_fini(&positions->anchor_offsets);
 	once__pg_array_fini(&positions->anchor_times);
 	once__pg_array_fini(&positions->anchor_hashes);

@@ -12,7 +12,8 @@
 struct once__move {
 	struct once_strand *strand;
 	int64_t next_offset; /* planned; equal to the strand's: stays */
-	const struct once_record *last; /* of those ended: the anchor */
+	unsigned attempts;   /* planned, of the message that is next */
+	const struct once_record *last; /* of those ended: the anchor; NULL */
 	bool stopped;     /* a message of it waits: later ones are held */
 	bool was_stopped; /* by an earlier transaction of this run */
 };
@@ -24,10 +25,14 @@ struct once__positions {
 	struct once__pg_array partitions;
 	struct once__pg_array from;
 	struct once__pg_array to;
+	struct once__pg_array attempts;
 	struct once__pg_array anchor_offsets;
 	struct once__pg_array anchor_times;
 	struct once__pg_array anchor_hashes;
 };
+
+/* Is there anything to write? */
+bool once__move_is_useful(const struct once__move *move);
 
 /* Move the rows; waits. `ret_fenced`: a row isn't where its strand says. */
 bool once__positions_move(struct once__positions *positions,

@@ -15,7 +15,7 @@ static struct once_strand strand;
 static void set_up(void)
 {
 	trial_init(&trial, NULL, 0);
-	strand = (struct once_strand){ "g", "t", 0, 0 };
+	strand = (struct once_strand){ "g", "t", 0, 0, 0 };
 	mail_init(&mail, 3);
 	for (size_t i = 0; i < 3; i++)
 		mail_set_strand(&mail, i, &strand);
@@ -159,7 +159,7 @@ END_TEST
 static void run_rival(struct once_session *rival)
 {
 	struct mail theirs;
-	struct once_strand their_strand = { "g", "t", 0, 0 };
+	struct once_strand their_strand = { "g", "t", 0, 0, 0 };
 
 	mail_init(&theirs, 3);
 	for (size_t i = 0; i < 3; i++)
@@ -181,6 +181,48 @@ START_TEST(of_two_owners_of_a_partition_one_is_fenced)
 }
 END_TEST
 
+static enum once_verdict ask_again(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	(void)call;
+	return ONCE_RETRY;
+}
+
+START_TEST(attempts_are_counted_in_the_database)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	trial_poison = ask_again;
+	mail_set_value(&mail, 1, "poison");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[1], ONCE_RETRY_ENDING);
+	ck_ending(mail.items[2], ONCE_HELD_ENDING);
+	ck_assert_uint_eq(strand.attempts, 1);
+	ck_assert_uint_eq(get_position("t", 0).attempts, 1);
+
+	mail.items[1].attempt = 2;
+	mail.items[1].ending = ONCE_PENDING_ENDING;
+	mail.items[2].ending = ONCE_PENDING_ENDING;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[1], ONCE_RETRY_ENDING);
+	ck_assert_uint_eq(get_position("t", 0).attempts, 2);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 1);
+
+	mail_set_value(&mail, 1, "v");
+	mail.items[1].attempt = 3;
+	mail.items[1].ending = ONCE_PENDING_ENDING;
+	mail.items[2].ending = ONCE_PENDING_ENDING;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[2], ONCE_HANDLED_ENDING);
+	ck_assert_uint_eq(get_position("t", 0).attempts, 0);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 3);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("positions");
@@ -199,6 +241,7 @@ int main(void)
 			    3);
 	tcase_add_test(tests, a_position_never_moves_back);
 	tcase_add_test(tests, of_two_owners_of_a_partition_one_is_fenced);
+	tcase_add_test(tests, attempts_are_counted_in_the_database);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -154,7 +154,7 @@ static int64_t add_up(struct onced onced[2], const char *name,
 	       onced_get_metric(&onced[1], name, label);
 }
 
-/* C24, C27 */
+/* C24, C27; C93: no Redis is there */
 START_TEST(duplicates_are_found_across_partitions_and_processes)
 {
 	static const struct letter first[] = {

@@ -138,13 +138,17 @@ END_TEST
 
 /* ---- strands ---- */
 
+static const struct once_position at = { 5, 2, 1 };
+
 START_TEST(a_strand_of_an_older_assignment_is_not_found)
 {
 	struct strands strands = { 0 };
 	struct address address = { .epoch = 1, .topic = "t" };
-	struct strand *strand = strands_add(&strands, &address, "g", 5);
+	struct strand *strand = strands_add(&strands, &address, "g", &at);
 
 	ck_assert_ptr_eq(strands_find(&strands, &address), strand);
+	ck_assert_int_eq(strand->position.next_offset, 5);
+	ck_assert_uint_eq(strand->position.attempts, 2);
 	address.epoch = 2;
 	ck_assert_ptr_null(strands_find(&strands, &address));
 	ck_assert_ptr_null(strands_remove(&strands, strand));
@@ -157,8 +161,8 @@ START_TEST(strands_take_turns)
 	struct strands strands = { 0 };
 	struct address a = { .epoch = 1 };
 	struct address b = { .epoch = 2 };
-	struct strand *first = strands_add(&strands, &a, "g", 0);
-	struct strand *second = strands_add(&strands, &b, "g", 0);
+	struct strand *first = strands_add(&strands, &a, "g", &at);
+	struct strand *second = strands_add(&strands, &b, "g", &at);
 
 	ck_assert_ptr_eq(strands.first, second);
 	strands_rotate(&strands);

@@ -134,6 +134,9 @@ struct once_strand {
 	/* In: where the row stands. Out: where it stands now. If the row
 	 * disagrees, the transaction is rolled back: FENCED. */
 	int64_t next_offset;
+	/* In and out: how often the message that is next has failed. Kept with
+	 * the row: a restart doesn't begin again. */
+	unsigned attempts;
 };
 
 /* How a message stands after a run. HANDLED to DEAD are final: they are
@@ -193,7 +196,8 @@ struct once_item {
 	size_t route; /* index into the session's routes */
 	struct once_record record;
 	struct once_strand *strand;
-	unsigned attempt; /* 1 at first */
+	unsigned
+		attempt; /* 1 at first; of a strand's first: its attempts + 1 */
 
 	/* in and out: PENDING_ENDING at first */
 	enum once_ending ending;
@@ -247,6 +251,7 @@ ONCE_API const char *once_key_kind_word(enum once_key_kind kind);
 
 struct once_position {
 	int64_t next_offset; /* -1: no row */
+	unsigned attempts;   /* of the message that is next */
 	int topic_known;     /* the group has a row for the topic */
 };
 
