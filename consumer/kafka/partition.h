@@ -43,7 +43,7 @@ struct source_partition {
 	char *topic;
 	int32_t number;
 	size_t route;
-	struct mailbox *lane; /* NULL: none yet */
+	struct source_lane *lane; /* NULL: none yet */
 
 	enum partition_state state;
 	uint64_t epoch;          /* of the assignment */

@@ -225,6 +225,16 @@ static rd_kafka_topic_partition_list_t *list_topics(const struct config *cfg)
 	return list;
 }
 
+static struct source_lane *list_lanes(struct mailbox *const *orders,
+				      unsigned count)
+{
+	struct source_lane *lanes = calloc(count, sizeof(*lanes));
+
+	for (unsigned i = 0; lanes != NULL && i < count; i++)
+		lanes[i].orders = orders[i];
+	return lanes;
+}
+
 enum once_status source_start(struct source *source,
 			      struct mailbox *const *lanes,
 			      struct once_error *err)
@@ -237,7 +247,9 @@ enum once_status source_start(struct source *source,
 	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return error_set(err, ONCE_CONFIG, "could not subscribe: %s",
 				 rd_kafka_err2str(error));
-	source->lanes = lanes;
+	source->lanes = list_lanes(lanes, source->options.cfg->lanes);
+	if (source->lanes == NULL)
+		return error_no_memory(err);
 	if (pthread_create(&source->thread, NULL, run_source, source) != 0)
 		return error_set(err, ONCE_TRANSIENT,
 				 "could not start a thread");
@@ -276,6 +288,7 @@ void source_destroy(struct source *source)
 	mailbox_fini(&source->reports);
 	pthread_mutex_destroy(&source->mutex);
 	close(source->wake_fd);
+	free(source->lanes);
 	free(source->views);
 	free(source->pulled);
 	free(source);

@@ -32,9 +32,15 @@ struct partition_view {
 	char why[ONCE_REASON_SIZE];
 };
 
+/* A lane as the source sees it. */
+struct source_lane {
+	struct mailbox *orders;
+	size_t parcels; /* in its hands */
+};
+
 struct source {
 	struct source_options options;
-	struct mailbox *const *lanes; /* they take orders */
+	struct source_lane *lanes; /* options.cfg->lanes of them */
 	rd_kafka_t *rk;
 	int wake_fd; /* an eventfd: queues, reports and stop write to it */
 	struct mailbox reports;

@@ -26,7 +26,7 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->kind = kind;
 	order->address = partition_address(partition);
 	order->parcel = parcel;
-	mailbox_put(partition->lane, order);
+	mailbox_put(partition->lane->orders, order);
 }
 
 void source_open(struct source *source, struct source_partition *partition)
@@ -115,7 +115,7 @@ static void order_creation(struct source_partition *partition, int64_t *offsets,
 	order->offsets = offsets;
 	order->offset_count = count;
 	partition_enter(partition, PARTITION_CREATING);
-	mailbox_put(partition->lane, order);
+	mailbox_put(partition->lane->orders, order);
 }
 
 static int64_t *no_offsets(size_t count)

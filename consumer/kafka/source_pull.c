@@ -202,6 +202,8 @@ static void send_parcel(struct source *source,
 	fault_point("after_pull");
 	partition->busy = true;
 	partition->busy_since_ms = clock_ms();
+	parcel->lane = partition->lane;
+	parcel->lane->parcels++;
 	source->parcels_out++;
 	numbers_consumed(source->options.numbers, partition->route,
 			 partition->topic, count);
@@ -238,8 +240,9 @@ void source_free_parcel(struct source *source, const struct address *address,
 			 address->topic, parcel->count - parcel->ended);
 	for (size_t i = 0; i < parcel->count; i++)
 		rd_kafka_message_destroy(parcel->deliveries[i].owner);
-	free(parcel);
+	parcel->lane->parcels--;
 	source->parcels_out--;
+	free(parcel);
 }
 
 void source_forget_ahead(struct source_partition *partition)

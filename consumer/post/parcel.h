@@ -19,6 +19,7 @@
 
 #include <once/once.h>
 
+struct source_lane;
 struct source_partition;
 
 struct delivery {
@@ -28,6 +29,7 @@ struct delivery {
 
 /* Messages of one partition, in the order of their offsets. */
 struct parcel {
+	struct source_lane *lane; /* who has it; the source's to know */
 	size_t count;
 	size_t ended; /* of them, from the first on; the lane counts */
 	struct delivery deliveries[];

@@ -156,12 +156,14 @@ static void pause_before_repeat(unsigned repeats)
 
 /* What was repeated in vain is the failure of the message that caused it, if
  * that is known. */
-static bool blame(struct once__batch *batch)
+static enum once__try blame(struct once__batch *batch)
 {
 	if (batch->last.tag == ONCE__PG_OURS)
-		return false;
+		return ONCE__TRY_STOP;
+	if (batch->last.tag == ONCE__PG_SHARED)
+		return ONCE__TRY_UNCLEAR;
 	once__call_fail_late(&batch->works[batch->last.tag], &batch->last);
-	return true;
+	return ONCE__TRY_DECIDED;
 }
 
 /* Until it is committed, halved, or stopped. */
@@ -181,9 +183,7 @@ static enum once__try try_again_and_again(struct once__batch *batch,
 			continue;
 		}
 		if (what == ONCE__TRY_REPEAT) {
-			if (!blame(batch))
-				return ONCE__TRY_STOP;
-			what = ONCE__TRY_DECIDED;
+			what = blame(batch);
 			repeats = 0;
 		}
 		if (what == ONCE__TRY_DECIDED &&

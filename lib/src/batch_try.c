@@ -243,7 +243,7 @@ static enum once__try judge(struct once__batch *batch, struct once_error *err)
 		return ONCE__TRY_REPEAT;
 	if (failure->class != ONCE__PG_MESSAGE)
 		return ONCE__TRY_STOP;
-	if (failure->tag == ONCE__PG_OURS)
+	if (failure->tag == ONCE__PG_OURS || failure->tag == ONCE__PG_SHARED)
 		return ONCE__TRY_UNCLEAR;
 	if (batch->works[failure->tag].decided == ONCE_PENDING_ENDING)
 		once__call_fail_late(&batch->works[failure->tag], failure);

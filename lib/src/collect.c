@@ -17,7 +17,8 @@ struct once__collected {
 	struct once__pg_array *arrays; /* one for each parameter */
 	size_t param_count;
 	size_t row_count; /* 0: not used in this batch */
-	size_t tag;       /* of the first row */
+	size_t turn;      /* by its first row */
+	size_t tag;       /* of all rows; ONCE__PG_SHARED: of several messages */
 };
 
 static struct once__collected *find(struct once__collection *collection,
@@ -55,9 +56,10 @@ static struct once__collected *add(struct once__collection *collection,
 	return &grown[collection->count++];
 }
 
-static void begin_rows(struct once__collected *collected, size_t tag,
-		       const struct once_param *params)
+static void begin_rows(struct once__collected *collected, size_t turn,
+		       size_t tag, const struct once_param *params)
 {
+	collected->turn = turn;
 	collected->tag = tag;
 	for (size_t i = 0; i < collected->param_count; i++)
 		once__pg_array_init(&collected->arrays[i],
@@ -83,7 +85,9 @@ void once__collect(struct once__collection *collection, struct once__pg *pg,
 		return;
 	}
 	if (collected->row_count++ == 0)
-		begin_rows(collected, tag, params);
+		begin_rows(collected, collection->begun++, tag, params);
+	if (collected->tag != tag)
+		collected->tag = ONCE__PG_SHARED;
 	for (size_t i = 0; i < count; i++)
 		once__pg_array_add(&collected->arrays[i], params[i].value);
 }
@@ -94,9 +98,8 @@ static void send(struct once__collected *collected, struct once__pg *pg)
 
 	for (size_t i = 0; i < collected->param_count; i++)
 		params[i] = once__pg_array_param(&collected->arrays[i]);
-	once__pg_send(
-		pg, collected->row_count == 1 ? collected->tag : ONCE__PG_OURS,
-		collected->sql, params, collected->param_count);
+	once__pg_send(pg, collected->tag, collected->sql, params,
+		      collected->param_count);
 	collected->row_count = 0;
 }
 
@@ -109,7 +112,7 @@ static struct once__collected *next(struct once__collection *collection)
 		struct once__collected *at = &collection->statements[i];
 
 		if (at->row_count > 0 &&
-		    (first == NULL || at->tag < first->tag))
+		    (first == NULL || at->turn < first->turn))
 			first = at;
 	}
 	return first;
@@ -128,6 +131,7 @@ void once__collect_reset(struct once__collection *collection)
 {
 	for (size_t i = 0; i < collection->count; i++)
 		collection->statements[i].row_count = 0;
+	collection->begun = 0;
 }
 
 void once__collect_fini(struct once__collection *collection)

@@ -15,6 +15,7 @@ struct once__collected;
 struct once__collection {
 	struct once__collected *statements;
 	size_t count;
+	size_t begun; /* of them, in this batch */
 };
 
 /* A row for `sql`, which is copied like the parameters. A parameter's array is
@@ -24,7 +25,7 @@ void once__collect(struct once__collection *collection, struct once__pg *pg,
 		   size_t count);
 
 /* Queue the statements in the order of their first rows. A failure is the
- * message's that gave the only row; else nobody knows whose. */
+ * message's that gave all rows; else nobody knows whose: ONCE__PG_SHARED. */
 void once__collect_send(struct once__collection *collection,
 			struct once__pg *pg);
 

@@ -19,6 +19,8 @@ struct pg_conn;
 
 /* The tag of statements that belong to no message. */
 #define ONCE__PG_OURS SIZE_MAX
+/* The tag of a statement that several messages have a share in. */
+#define ONCE__PG_SHARED (SIZE_MAX - 1)
 
 enum once__pg_commit {
 	ONCE__PG_COMMITTED,

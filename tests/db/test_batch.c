@@ -59,6 +59,37 @@ START_TEST(another_message_for_the_same_operation_is_a_duplicate) /* C27 */
 }
 END_TEST
 
+/* m0 was another operation's, so nothing of b1 has been done. */
+START_TEST(what_repeats_a_conflict_by_its_other_key_is_new)
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	mail_init(&mail, 3);
+	mail_set_biz(&mail, 0, "b1");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_CONFLICT_ENDING);
+	ck_ending(mail.items[1], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[2], ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(effects(), 3);
+}
+END_TEST
+
+/* m1 came for b0, which was done before: that says nothing of m1. */
+START_TEST(what_repeats_a_duplicate_by_its_other_key_is_new)
+{
+	mail_init(&mail, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	mail_init(&mail, 2);
+	mail_set_id(&mail, 0, "m1");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DUPLICATE_ENDING);
+	ck_ending(mail.items[1], ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(effects(), 2);
+}
+END_TEST
+
 START_TEST(a_batch_with_repetitions_is_one_transaction) /* C37 */
 {
 	char id[32];
@@ -283,6 +314,8 @@ int main(void)
 	tcase_add_test(tests, the_same_message_twice_takes_effect_once);
 	tcase_add_test(tests,
 		       another_message_for_the_same_operation_is_a_duplicate);
+	tcase_add_test(tests, what_repeats_a_conflict_by_its_other_key_is_new);
+	tcase_add_test(tests, what_repeats_a_duplicate_by_its_other_key_is_new);
 	tcase_add_test(tests, a_batch_with_repetitions_is_one_transaction);
 	tcase_add_test(
 		tests,
