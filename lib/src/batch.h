@@ -54,6 +54,11 @@ bool once__work_is_parked(const struct once__work *work);
 void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 				 size_t to);
 
+/* After the claims: is there one that repeats a message which wasn't new, but
+ * not by the key that was there before? What it repeats says nothing of it. */
+bool once__batch_has_stray(const struct once__batch *batch, size_t from,
+			   size_t to);
+
 size_t once__batch_slots_needed(size_t count);
 
 /* Claim what works[from..to) plan to handle; sets `claimed` or `lost`. false:

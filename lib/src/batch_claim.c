@@ -97,6 +97,9 @@ bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 	if (has_vanished(batch, losers))
 		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
 			      "a claim's rival has vanished");
+	if (once__batch_has_stray(batch, from, to)) /* halves part the two */
+		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "P0001",
+			      "a message repeats one that wasn't new");
 	fault_point("after_claim");
 	return once__pg_failure(batch->session->pg) == NULL;
 }

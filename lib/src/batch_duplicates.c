@@ -77,6 +77,27 @@ static void remember(struct once__batch *batch, struct once__work *work,
 	slot->kind = kind;
 }
 
+/* It shares one key with the first, and the row that the first has lost to was
+ * found by the other. */
+static bool is_stray(const struct once__work *work)
+{
+	const struct once__work *first = work->first;
+
+	return first != NULL && first->lost &&
+	       first->key_kind != work->key_kind &&
+	       !bytes_equal(key_of(first, first->key_kind),
+			    key_of(work, first->key_kind));
+}
+
+bool once__batch_has_stray(const struct once__batch *batch, size_t from,
+			   size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (is_stray(&batch->works[i]))
+			return true;
+	return false;
+}
+
 void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 				 size_t to)
 {

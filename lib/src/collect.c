@@ -18,7 +18,7 @@ struct once__collected {
 	size_t param_count;
 	size_t row_count; /* 0: not used in this batch */
 	size_t turn;      /* by its first row */
-	size_t tag;       /* of all rows; ONCE__PG_SHARED: of several messages */
+	size_t tag; /* of all rows; ONCE__PG_SHARED: of several messages */
 };
 
 static struct once__collected *find(struct once__collection *collection,
