@@ -22,6 +22,10 @@ struct pg_conn;
 /* The tag of a statement that several messages have a share in. */
 #define ONCE__PG_SHARED (SIZE_MAX - 1)
 
+/* The size of a parameter that there was no memory to make. A statement that
+ * is given one fails: as NULL it would do less than it was meant to. */
+#define ONCE__PG_NOT_MADE SIZE_MAX
+
 enum once__pg_commit {
 	ONCE__PG_COMMITTED,
 	ONCE__PG_NOT_COMMITTED, /* rolled back by the server */

@@ -2,6 +2,7 @@
 #include "pg_array.h"
 
 #include "bytes.h"
+#include "pg.h"
 
 #include <stdio.h>
 
@@ -69,7 +70,7 @@ void once__pg_array_add_int8(struct once__pg_array *array, int64_t number)
 
 struct once_param once__pg_array_param(struct once__pg_array *array)
 {
-	struct once_param param = { bytes_of(NULL, 0), 1 };
+	struct once_param param = { bytes_of(NULL, ONCE__PG_NOT_MADE), 1 };
 	unsigned char *header = (unsigned char *)array->buffer.data;
 
 	if (array->buffer.broken || array->buffer.size < HEADER_SIZE)

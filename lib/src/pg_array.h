@@ -25,7 +25,7 @@ void once__pg_array_init(struct once__pg_array *array, enum once__pg_type type);
 void once__pg_array_add(struct once__pg_array *array, struct once_bytes bytes);
 void once__pg_array_add_int4(struct once__pg_array *array, int32_t number);
 void once__pg_array_add_int8(struct once__pg_array *array, int64_t number);
-/* Borrowed from the array; data NULL: no memory. */
+/* Borrowed from the array; size ONCE__PG_NOT_MADE: no memory. */
 struct once_param once__pg_array_param(struct once__pg_array *array);
 void once__pg_array_fini(struct once__pg_array *array);
 

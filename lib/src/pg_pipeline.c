@@ -185,6 +185,8 @@ static const char *const *copy_values(struct once__pg *pg, size_t tag,
 	for (size_t i = 0; values != NULL && i < count; i++) {
 		struct once_bytes value = params[i].value;
 
+		if (value.data == NULL && value.size == ONCE__PG_NOT_MADE)
+			return NULL;
 		values[i] = value.data;
 		if (value.data == NULL || params[i].binary)
 			continue;

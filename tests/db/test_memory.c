@@ -1,0 +1,62 @@
+/*
+ * test_memory.c - what couldn't be given to the server, since there was no
+ * memory for it, is not taken for nothing.
+ */
+#include "pg_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <pg.h>
+#include <pg_array.h>
+
+static struct pg_fixture fixture;
+static struct once__pg *pg;
+
+static void set_up(void)
+{
+	struct once__pg_options options = { 0 };
+	struct once_error err;
+
+	pg_fixture_init(&fixture);
+	options.conninfo = fixture.conninfo;
+	ck_assert_msg(once__pg_open(&options, &pg, &err) == ONCE_OK, "%s",
+		      err.text);
+}
+
+static void tear_down(void)
+{
+	once__pg_close(pg);
+	pg_fixture_fini(&fixture);
+}
+
+/* NULL would be no rows: no claims, and no effects, and a COMMIT. */
+START_TEST(an_array_that_could_not_be_built_fails_its_statement)
+{
+	static const char sql[] = "SELECT count(*) FROM unnest($1::bytea[])";
+	struct once__pg_array array = { 0 };
+
+	once__pg_array_init(&array, ONCE__PG_BYTEA);
+	once__pg_array_add(&array, (struct once_bytes){ "row", 3 });
+	array.buffer.broken = true; /* as text_add() does */
+	once__pg_begin(pg);
+	ck_assert_ptr_null(
+		once__pg_exec(pg, ONCE__PG_OURS, sql,
+			      ONCE_PARAMS(once__pg_array_param(&array))));
+	ck_assert_str_eq(once__pg_failure(pg)->sqlstate, "53200");
+	ck_assert_int_eq(once__pg_failure(pg)->class, ONCE__PG_SERVER);
+	once__pg_array_fini(&array);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("memory");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG));
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	tcase_add_test(tests,
+		       an_array_that_could_not_be_built_fails_its_statement);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
