@@ -90,6 +90,7 @@ byte ended;     /* messages that a committed transaction has ended */
 
 #if FAILOVERS
 bool lagging; /* the standby has what is kept here */
+bool cut_off[NL]; /* its session is another one now */
 byte old_position[2];
 byte old_claims;
 byte old_done_msgs;
@@ -459,6 +460,25 @@ inline cut(me)
 	fi
 }
 
+#ifdef REREAD_AFTER_CUT
+inline reread(me, p)
+{
+	if
+	:: strand[AT(me, p)] != 0 && strand_next[AT(me, p)] != position[p] ->
+		report(me, LOST, p, strand[AT(me, p)], 0, true);
+		forget_strand(me, p)
+	:: else
+	fi
+}
+
+inline reread_all(me)
+{
+	cut_off[me] = false;
+	reread(me, 0);
+	reread(me, 1)
+}
+#endif
+
 proctype Lane(byte me)
 {
 	mtype kind;
@@ -484,6 +504,9 @@ end:	do
 		    publish(me, 1);
 		    forget_tx(me) }
 	:: atomic { cuts > 0 && IS_OPEN(me) -> cuts--; cut(me) }
+#ifdef REREAD_AFTER_CUT
+	:: d_step { tx[me].state == NO_TX && cut_off[me] -> reread_all(me) }
+#endif
 	od
 }
 
@@ -857,6 +880,9 @@ end:	do
 #if FAILOVERS
 inline fail_session(l)
 {
+#ifdef REREAD_AFTER_CUT
+	cut_off[l] = true;
+#endif
 	if
 	:: tx[l].state == CLAIMED -> forget_tx(l)
 	:: tx[l].state == COMMITTING -> tx[l].state = DOUBT
