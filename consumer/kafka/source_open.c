@@ -13,6 +13,7 @@
 enum {
 	ASK_TIMEOUT_MS = 5000,
 	ASK_AGAIN_MS = 1000,
+	ASK_TURN_MS = 500,
 	GATHER_MS = 300 /* assigning drops what is prefetched: do it rarely */
 };
 
@@ -207,13 +208,27 @@ static bool resolve(struct source *source, struct source_partition *partition)
 	return start_by_policy(source, partition);
 }
 
+/* The one that has waited longest; NULL: none is due. */
+static struct source_partition *next_to_resolve(struct source *source)
+{
+	struct source_partition *next = NULL;
+
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (at->state == PARTITION_RESOLVING &&
+		    (next == NULL || at->retry_at_ms < next->retry_at_ms))
+			next = at;
+	return next == NULL || next->retry_at_ms > clock_ms() ? NULL : next;
+}
+
+/* Asking waits for the broker, and the group must be served in between. */
 void source_resolve_starts(struct source *source)
 {
-	for (struct source_partition *partition = source->partitions;
-	     partition != NULL; partition = partition->next) {
-		if (partition->state != PARTITION_RESOLVING ||
-		    clock_ms() < partition->retry_at_ms)
-			continue;
+	int64_t end_ms = clock_ms() + ASK_TURN_MS;
+	struct source_partition *partition;
+
+	while (clock_ms() < end_ms &&
+	       (partition = next_to_resolve(source)) != NULL) {
 		if (resolve(source, partition))
 			continue;
 		partition->retry_at_ms = clock_ms() + ASK_AGAIN_MS;

@@ -7,6 +7,7 @@
 #include "servers.h"
 #include "suite.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 enum {
@@ -54,6 +55,33 @@ START_TEST(a_broker_that_dies_or_comes_late_is_waited_for)
 		      err.text);
 	onced_fixture_send_series(&fixture, 2 * LOAD, LOAD);
 	check_all(&onced);
+	onced_fixture_fini(&fixture);
+	kafka_server_destroy(&server);
+}
+END_TEST
+
+/* Each of many partitions asks it where to start, and waits for 5 s. */
+START_TEST(a_broker_that_freezes_while_it_is_asked_holds_up_nothing_else)
+{
+	static const char lock[] =
+		"BEGIN; LOCK TABLE once.position IN ACCESS EXCLUSIVE MODE";
+	struct onced_fixture fixture;
+	struct kafka_server server;
+	struct once_error err;
+	struct onced onced;
+
+	ck_assert_msg(kafka_server_create(&server, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_init_on(&fixture, 20, server.bootstrap);
+	onced_init(&onced, &fixture, NULL);
+	pg_fixture_run(&fixture.pg, lock);
+	onced_start(&onced, NULL);
+	onced_wait_for_log(&onced, "assigned", WAIT_MS);
+	ck_assert_int_eq(kill(server.process.pid, SIGSTOP), 0);
+	pg_fixture_run(&fixture.pg, "COMMIT");
+	onced_wait_for_log(&onced, "revoked", 25000);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	ck_assert_int_eq(kill(server.process.pid, SIGCONT), 0);
 	onced_fixture_fini(&fixture);
 	kafka_server_destroy(&server);
 }
@@ -214,6 +242,9 @@ int main(void)
 
 	servers_need(NEED(PG) | NEED(KAFKA));
 	tcase_add_test(tests, a_broker_that_dies_or_comes_late_is_waited_for);
+	tcase_add_test(
+		tests,
+		a_broker_that_freezes_while_it_is_asked_holds_up_nothing_else);
 	tcase_add_test(
 		tests,
 		a_partition_that_appears_later_is_read_from_its_first_message);
