@@ -6,7 +6,7 @@
  *	           ↓        ↑
  *	       RESOLVING → CREATING             it hadn't: where to start?
  *
- *	RUNNING → OPENING    the position wasn't what we thought
+ *	READY, RUNNING → OPENING    the position wasn't what we thought
  *	any → HALTED         only a person can say how to go on
  *	any → DROPPING → IDLE    revoked, or we stop
  *

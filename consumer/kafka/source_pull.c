@@ -28,8 +28,8 @@ static void halt_out_of_range(struct source *source,
 					       1000);
 	snprintf(why, sizeof(why),
 		 "offset %lld isn't there, Kafka has %lld to %lld; decide what "
-		 "is lost, set next_offset of its row in once.position, and "
-		 "restart",
+		 "is lost, set next_offset (and attempts to 0) in its row of "
+		 "once.position, and restart",
 		 (long long)partition->fetch_next, (long long)first,
 		 (long long)end);
 	source_halt(source, partition, why);
@@ -43,8 +43,8 @@ static void halt_unreadable(struct source *source,
 
 	snprintf(why, sizeof(why),
 		 "the batch at offset %lld can't be read: %s; repair it, or "
-		 "set next_offset of its row in once.position behind it, and "
-		 "restart",
+		 "set next_offset (and attempts to 0) in its row of "
+		 "once.position behind it, and restart",
 		 (long long)partition->fetch_next,
 		 rd_kafka_message_errstr(rkm));
 	source_halt(source, partition, why);

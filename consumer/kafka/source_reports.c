@@ -24,7 +24,8 @@ static void take_opened(struct source_partition *partition,
 static void take_lost(struct source *source, struct source_partition *partition)
 {
 	partition->busy = false;
-	if (partition->state == PARTITION_RUNNING)
+	if (partition->state == PARTITION_RUNNING ||
+	    partition->state == PARTITION_READY)
 		source_open(source, partition);
 }
 

@@ -40,6 +40,7 @@ struct lane {
 	int64_t trouble_until_ms;
 	int64_t probed_ms;
 	int64_t surveyed_ms;
+	unsigned verified; /* the connection whose positions ours are */
 	bool stopping;
 
 	atomic_llong busy_since_ms; /* 0: idle */
@@ -159,9 +160,7 @@ static void run_batch(struct lane *lane)
 
 	if (lane_work_collect(&lane->work, clock_ms()) == 0)
 		return;
-	atomic_store(&lane->busy_since_ms, clock_ms());
 	status = lane_work_run(&lane->work, &err);
-	atomic_store(&lane->busy_since_ms, 0);
 	if (status == ONCE_FENCED)
 		log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
 			    "%s; reading it again", err.text);
@@ -202,6 +201,20 @@ static void probe(struct lane *lane)
 	     &err);
 }
 
+/* false: it has to be done again. */
+static bool verify(struct lane *lane)
+{
+	unsigned connections = once_session_connections(lane->session);
+	struct once_error err;
+
+	if (lane->verified == connections)
+		return true;
+	if (!note(lane, lane_work_verify(&lane->work, &err), &err))
+		return false;
+	lane->verified = connections;
+	return true;
+}
+
 static void work_once(struct lane *lane)
 {
 	struct once_error err = { 0 };
@@ -210,6 +223,8 @@ static void work_once(struct lane *lane)
 		return;
 	if (lane->work.unsettled &&
 	    !note(lane, lane_work_settle(&lane->work, &err), &err))
+		return;
+	if (!verify(lane))
 		return;
 	if (lane->work.openings != NULL &&
 	    !note(lane, lane_work_open(&lane->work, &err), &err))
@@ -262,7 +277,9 @@ static void *run_lane(void *arg)
 	tell_opened(lane, status, &err);
 	while (status == ONCE_OK && !lane->stopping) {
 		obey_orders(lane);
+		atomic_store(&lane->busy_since_ms, clock_ms());
 		work_once(lane);
+		atomic_store(&lane->busy_since_ms, 0);
 	}
 	lane_work_fini(&lane->work);
 	once_session_destroy(lane->session);

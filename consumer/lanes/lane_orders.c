@@ -119,6 +119,47 @@ enum once_status lane_work_open(struct lane_work *work, struct once_error *err)
 	return ONCE_OK;
 }
 
+/* ---- a new session ---- */
+
+static enum once_status verify(struct lane_work *work, struct strand *strand,
+			       struct once_error *err)
+{
+	struct address address = strand->address;
+	struct once_position position;
+	enum once_status status = once_session_read_position(
+		work->session, work->options->cfg->kafka.group, address.topic,
+		address.number, &position, err);
+
+	if (status != ONCE_OK ||
+	    position.next_offset == strand->position.next_offset)
+		return status;
+	log_warning(LOG_FIELDS(LOG_TEXT("topic", address.topic),
+			       LOG_NUMBER("partition", address.number)),
+		    "the database's position is %lld, ours was %lld; reading "
+		    "from there",
+		    (long long)position.next_offset,
+		    (long long)strand->position.next_offset);
+	lane_work_report(work, REPORT_LOST, &address,
+			 strands_remove(&work->strands, strand), -1, NULL);
+	return ONCE_OK;
+}
+
+enum once_status lane_work_verify(struct lane_work *work,
+				  struct once_error *err)
+{
+	struct strand *strand = work->strands.first;
+
+	while (strand != NULL) {
+		struct strand *next = strand->next;
+		enum once_status status = verify(work, strand, err);
+
+		if (status != ONCE_OK)
+			return status;
+		strand = next;
+	}
+	return ONCE_OK;
+}
+
 /* ---- parcels ---- */
 
 static void take_parcel(struct lane_work *work, const struct address *address,

@@ -36,6 +36,10 @@ void lane_work_fini(struct lane_work *work);
 void lane_work_obey(struct lane_work *work, struct order *order);
 /* Ask the database for the positions of what is to be opened. */
 enum once_status lane_work_open(struct lane_work *work, struct once_error *err);
+/* After a new session: a strand whose row isn't where the strand says is lost.
+ * A database that was failed over has forgotten the last transactions. */
+enum once_status lane_work_verify(struct lane_work *work,
+				  struct once_error *err);
 /* When there is something to do: a monotonic time; INT64_MAX: not by itself. */
 int64_t lane_work_due_ms(const struct lane_work *work);
 

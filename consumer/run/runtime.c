@@ -197,6 +197,8 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	if (status == ONCE_OK)
 		status = check_schema(cfg, err);
 	runtime->numbers = create_numbers(cfg);
+	if (status == ONCE_OK && runtime->numbers == NULL)
+		status = error_no_memory(err);
 	options.numbers = runtime->numbers;
 	if (status == ONCE_OK)
 		status = source_create(&options, &runtime->source, err);

@@ -460,7 +460,7 @@ inline cut(me)
 	fi
 }
 
-#ifdef REREAD_AFTER_CUT
+#if FAILOVERS && !defined(NO_REREAD)
 inline reread(me, p)
 {
 	if
@@ -504,7 +504,7 @@ end:	do
 		    publish(me, 1);
 		    forget_tx(me) }
 	:: atomic { cuts > 0 && IS_OPEN(me) -> cuts--; cut(me) }
-#ifdef REREAD_AFTER_CUT
+#if FAILOVERS && !defined(NO_REREAD)
 	:: d_step { tx[me].state == NO_TX && cut_off[me] -> reread_all(me) }
 #endif
 	od
@@ -880,7 +880,7 @@ end:	do
 #if FAILOVERS
 inline fail_session(l)
 {
-#ifdef REREAD_AFTER_CUT
+#if FAILOVERS && !defined(NO_REREAD)
 	cut_off[l] = true;
 #endif
 	if

@@ -166,8 +166,11 @@ void once_set_result(struct once_call *call, struct once_bytes result)
 
 	work->result.size = result.size;
 	work->result.data = NULL;
-	if (result.data != NULL)
-		work->result.data = arena_copy(work->msg.arena, result);
+	if (result.data == NULL)
+		return;
+	work->result.data = arena_copy(work->msg.arena, result);
+	if (work->result.data == NULL)
+		once__pg_fail(call->pg, call->tag, "53200", "out of memory");
 }
 
 /* ---- the call ---- */

@@ -177,6 +177,15 @@ static struct once_bytes decode_bytea(struct once_bytes text,
 	return bytes_of(data, size);
 }
 
+static bool has_all(const struct once__work *work, const struct once_rows *rows,
+		    size_t row)
+{
+	return (once_rows_get(rows, row, 3).data == NULL ||
+		work->stored.fingerprint.data != NULL) &&
+	       (once_rows_get(rows, row, 4).data == NULL ||
+		work->stored_result.data != NULL);
+}
+
 /* The row of the same msg_id comes first, and is the one that counts. */
 static void take_row(struct once__work *work, const struct once_rows *rows,
 		     size_t row)
@@ -192,6 +201,8 @@ static void take_row(struct once__work *work, const struct once_rows *rows,
 	work->stored.fingerprint =
 		decode_bytea(once_rows_get(rows, row, 3), arena);
 	work->stored_result = decode_bytea(once_rows_get(rows, row, 4), arena);
+	/* Without its fingerprint a conflict would pass for a duplicate. */
+	work->lost = has_all(work, rows, row);
 }
 
 bool once__log_find(struct once__log *log, struct once__pg *pg,

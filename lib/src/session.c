@@ -214,7 +214,14 @@ enum once_status once_session_connect(struct once_session *session,
 		status = get_consumers(session, err);
 	if (status != ONCE_OK)
 		disconnect(session);
+	else
+		session->connections++;
 	return status;
+}
+
+unsigned once_session_connections(const struct once_session *session)
+{
+	return session->connections;
 }
 
 /* ---- positions ---- */

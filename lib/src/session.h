@@ -27,6 +27,7 @@ struct once_session {
 	int64_t *consumer_ids; /* by route; 0: not asked yet */
 
 	struct once__pg *pg; /* NULL: not connected */
+	unsigned connections;
 	struct once__log claims;
 	struct once__positions positions;
 	struct once__collection collection;

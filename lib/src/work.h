@@ -17,7 +17,7 @@ struct once__work {
 	size_t strand; /* ONCE__NO_STRAND */
 	struct once_message msg;
 	struct once__json_members *members; /* the message's */
-	enum once_ending decided; /* PENDING: nothing, try it */
+	enum once_ending decided;           /* PENDING: nothing, try it */
 
 	/* for one try */
 	struct once__work *first; /* the one in the batch that it repeats */

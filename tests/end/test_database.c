@@ -213,6 +213,33 @@ START_TEST(lanes_whose_sessions_are_cut_off_again_and_again_go_on)
 }
 END_TEST
 
+/* What a standby lacks that was promoted is taken away by hand. */
+START_TEST(what_a_failover_has_forgotten_is_handled_again)
+{
+	static const char forget[] =
+		"DELETE FROM effect; DELETE FROM once.consume_log; "
+		"UPDATE once.position SET next_offset = 0";
+	static const char cut[] =
+		"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+		"WHERE datname = current_database() "
+		"AND application_name = 'onced'";
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, 100);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	pg_fixture_run(&fixture.pg, forget);
+	ck_assert_int_ge(pg_fixture_get_int64(&fixture.pg, cut), 1);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 100);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(a_start_before_the_database_waits_for_it_and_says_so)
 {
 	struct onced_fixture fixture;
@@ -247,6 +274,7 @@ int main(void)
 	tcase_add_test(tests, a_backlog_during_an_outage_stays_in_kafka);
 	tcase_add_test(tests,
 		       lanes_whose_sessions_are_cut_off_again_and_again_go_on);
+	tcase_add_test(tests, what_a_failover_has_forgotten_is_handled_again);
 	tcase_add_test(tests,
 		       a_start_before_the_database_waits_for_it_and_says_so);
 	suite_add_tcase(suite, tests);

@@ -103,6 +103,10 @@ ONCE_API void once_session_destroy(struct once_session *session);
 ONCE_API enum once_status once_session_connect(
 	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
 
+/* How often it has connected. When it rises, the server may be another one (a
+ * standby that lacks the last transactions): what was read before is stale. */
+ONCE_API unsigned once_session_connections(const struct once_session *session);
+
 /* ---- batches ---- */
 
 struct once_header {
