@@ -26,11 +26,21 @@ static void check_all(struct onced *onced)
 	onced_wait_until_ready(onced, WAIT_MS);
 	ck_assert_int_eq(onced_stop(onced), 0);
 	for (int i = 0; i < fixture->partitions; i++)
+		ck_assert_int_le(
+			kafka_fixture_get_committed(&fixture->kafka, i),
+			onced_fixture_position(fixture, i));
+}
+
+static void check_that_kafka_knows(struct onced_fixture *fixture)
+{
+	for (int i = 0; i < fixture->partitions; i++)
 		ck_assert_int_eq(
 			kafka_fixture_get_committed(&fixture->kafka, i),
 			onced_fixture_position(fixture, i));
 }
 
+/* A broker that was killed may have forgotten its members, and then refuses the
+ * last offset commit: that costs nothing. */
 START_TEST(a_broker_that_dies_or_comes_late_is_waited_for)
 {
 	struct onced_fixture fixture;
@@ -150,6 +160,7 @@ START_TEST(a_partition_that_appears_later_is_read_from_its_first_message)
 	onced_fixture_send(&fixture, &early, 1);
 	onced_fixture_send_series(&fixture, 0, LOAD);
 	check_all(&onced);
+	check_that_kafka_knows(&fixture);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
