@@ -18,6 +18,7 @@
 #include "mailbox.h"
 
 #include <once/once.h>
+#include <stdbool.h>
 
 struct source_lane;
 struct source_partition;
@@ -46,7 +47,7 @@ struct address {
 
 enum order_kind {
 	ORDER_OPEN,   /* where does its position stand? */
-	ORDER_CREATE, /* nowhere: write `offsets`, then as for OPEN */
+	ORDER_CREATE, /* not there: write `offsets`, then as for OPEN */
 	ORDER_HANDLE, /* `parcel` */
 	ORDER_DROP,   /* forget it, when nothing of it is in flight */
 	ORDER_STOP    /* end the lane */
@@ -59,6 +60,7 @@ struct order {
 	struct parcel *parcel;
 	int64_t *offsets; /* by partition number; -1: none */
 	size_t offset_count;
+	bool replace; /* rows that exist are overwritten */
 };
 
 enum report_kind {

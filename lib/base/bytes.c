@@ -1,4 +1,4 @@
-/* Comparing bytes, and telling text from other bytes. */
+/* Comparing bytes, telling text from other bytes, and reading hex. */
 #include "bytes.h"
 
 int bytes_compare(struct once_bytes a, struct once_bytes b)
@@ -58,6 +58,30 @@ bool bytes_are_utf8(struct once_bytes bytes)
 			if ((at[i] & 0xC0) != 0x80)
 				return false;
 		at += tail + 1;
+	}
+	return true;
+}
+
+static int hex_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+bool bytes_parse_hex(struct once_bytes digits, unsigned char *data, size_t size)
+{
+	const char *at = digits.data;
+
+	if (at == NULL || digits.size != 2 * size)
+		return false;
+	for (size_t i = 0; i < size; i++, at += 2) {
+		int high = hex_value(at[0]);
+		int low = hex_value(at[1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		data[i] = (unsigned char)(high << 4 | low);
 	}
 	return true;
 }

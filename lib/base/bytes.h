@@ -31,4 +31,8 @@ int bytes_compare(struct once_bytes a, struct once_bytes b);
 
 bool bytes_are_utf8(struct once_bytes bytes);
 
+/* Two digits a byte. false: they aren't `size` bytes, or no lower-case hex. */
+bool bytes_parse_hex(struct once_bytes digits, unsigned char *data,
+		     size_t size);
+
 #endif

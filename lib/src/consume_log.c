@@ -153,11 +153,6 @@ bool once__log_claim(struct once__log *log, struct once__pg *pg,
 
 /* ---- losers ---- */
 
-static unsigned char hex_value(char digit)
-{
-	return (unsigned char)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
 /* bytea as text: \x and two digits a byte. */
 static struct once_bytes decode_bytea(struct once_bytes text,
 				      struct arena *arena)
@@ -166,14 +161,12 @@ static struct once_bytes decode_bytea(struct once_bytes text,
 	size_t size = text.size < 2 ? 0 : (text.size - 2) / 2;
 	unsigned char *data;
 
-	if (text.data == NULL)
+	if (digits == NULL)
 		return text;
 	data = arena_take(arena, size + 1);
-	if (data == NULL)
+	if (data == NULL ||
+	    !bytes_parse_hex(bytes_of(digits + 2, 2 * size), data, size))
 		return bytes_of(NULL, 0);
-	for (size_t i = 0; i < size; i++)
-		data[i] = (unsigned char)(hex_value(digits[2 + 2 * i]) << 4 |
-					  hex_value(digits[3 + 2 * i]));
 	return bytes_of(data, size);
 }
 

@@ -5,6 +5,9 @@
 #include "bytes.h"
 #include "hash.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const char move_sql[] =
 	"UPDATE once.position AS p SET next_offset = m.next_offset, "
 	"attempts = m.attempts, "
@@ -21,15 +24,40 @@ static const char move_sql[] =
 
 static const char read_sql[] =
 	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position "
-	"WHERE group_name = $1::text AND topic = $2::text)::int "
+	"WHERE group_name = $1::text AND topic = $2::text)::int, "
+	"coalesce(once.has_crashed(p.holder), false)::int, "
+	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex'), "
+	"p.topic_id "
 	"FROM (SELECT) AS one LEFT JOIN once.position AS p "
 	"ON p.group_name = $1::text AND p.topic = $2::text "
 	"AND p.partition = $3::int4";
 
-static const char create_sql[] =
-	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
-	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) "
-	"AS p ON CONFLICT DO NOTHING";
+#define INSERT_SQL \
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) " \
+	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) " \
+	"AS p "
+
+static const char create_sql[] = INSERT_SQL "ON CONFLICT DO NOTHING";
+
+static const char replace_sql[] = INSERT_SQL
+	"ON CONFLICT (group_name, topic, partition) DO UPDATE "
+	"SET next_offset = excluded.next_offset, attempts = 0, "
+	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
+	"updated_at = now()";
+
+void once_anchor_of(const struct once_record *record,
+		    struct once_anchor *ret_anchor)
+{
+	ret_anchor->offset = record->offset;
+	ret_anchor->time_ms = record->time_ms;
+	once__hash128(record->key, record->value, ret_anchor->hash);
+}
+
+int once_anchors_equal(const struct once_anchor *a, const struct once_anchor *b)
+{
+	return a->offset == b->offset && a->time_ms == b->time_ms &&
+	       memcmp(a->hash, b->hash, sizeof(a->hash)) == 0;
+}
 
 static void init_arrays(struct once__positions *positions)
 {
@@ -48,7 +76,7 @@ static void add_anchor(struct once__positions *positions,
 		       const struct once_record *last)
 {
 	static const struct once_bytes none;
-	unsigned char anchor[ONCE__HASH128_SIZE];
+	struct once_anchor anchor;
 
 	if (last == NULL) {
 		once__pg_array_add(&positions->anchor_offsets, none);
@@ -56,11 +84,11 @@ static void add_anchor(struct once__positions *positions,
 		once__pg_array_add(&positions->anchor_hashes, none);
 		return;
 	}
-	once__hash128(last->key, last->value, anchor);
-	once__pg_array_add_int8(&positions->anchor_offsets, last->offset);
-	once__pg_array_add_int8(&positions->anchor_times, last->time_ms);
+	once_anchor_of(last, &anchor);
+	once__pg_array_add_int8(&positions->anchor_offsets, anchor.offset);
+	once__pg_array_add_int8(&positions->anchor_times, anchor.time_ms);
 	once__pg_array_add(&positions->anchor_hashes,
-			   bytes_of(anchor, sizeof(anchor)));
+			   bytes_of(anchor.hash, sizeof(anchor.hash)));
 }
 
 static void add_move(struct once__positions *positions,
@@ -113,6 +141,41 @@ bool once__positions_move(struct once__positions *positions,
 	return true;
 }
 
+static int64_t int64_or_none(const struct once_rows *rows, size_t column)
+{
+	return once_rows_get(rows, 0, column).data == NULL
+		       ? -1
+		       : once__rows_int64(rows, 0, column);
+}
+
+static void take_anchor(const struct once_rows *rows,
+			struct once_anchor *anchor)
+{
+	struct once_bytes hash = once_rows_get(rows, 0, 6);
+
+	memset(anchor, 0, sizeof(*anchor));
+	anchor->offset = -1;
+	if (!bytes_parse_hex(hash, anchor->hash, sizeof(anchor->hash)))
+		return;
+	anchor->offset = int64_or_none(rows, 4);
+	anchor->time_ms = once__rows_int64(rows, 0, 5);
+}
+
+static void take_position(const struct once_rows *rows,
+			  struct once_position *position)
+{
+	struct once_bytes topic_id = once_rows_get(rows, 0, 7);
+
+	position->next_offset = int64_or_none(rows, 0);
+	position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
+	position->topic_known = once__rows_int64(rows, 0, 2) != 0;
+	position->crashed = once__rows_int64(rows, 0, 3) != 0;
+	take_anchor(rows, &position->anchor);
+	snprintf(position->topic_id, sizeof(position->topic_id), "%.*s",
+		 (int)topic_id.size,
+		 topic_id.data == NULL ? "" : (const char *)topic_id.data);
+}
+
 bool once__positions_read(struct once__pg *pg, const char *group,
 			  const char *topic, int32_t partition,
 			  struct once_position *ret_position)
@@ -126,29 +189,25 @@ bool once__positions_read(struct once__pg *pg, const char *group,
 					 once__pg_int8(number, partition)));
 	if (rows == NULL)
 		return false;
-	ret_position->next_offset = once_rows_get(rows, 0, 0).data == NULL
-					    ? -1
-					    : once__rows_int64(rows, 0, 0);
-	ret_position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
-	ret_position->topic_known = once__rows_int64(rows, 0, 2) != 0;
+	take_position(rows, ret_position);
 	return true;
 }
 
-void once__positions_create(struct once__positions *positions,
-			    struct once__pg *pg, const char *group,
-			    const char *topic, const int64_t *offsets,
-			    size_t count)
+void once__positions_write(struct once__positions *positions,
+			   struct once__pg *pg,
+			   const struct once__starts *starts)
 {
 	init_arrays(positions);
-	for (size_t i = 0; i < count; i++) {
-		if (offsets[i] < 0)
+	for (size_t i = 0; i < starts->count; i++) {
+		if (starts->offsets[i] < 0)
 			continue;
 		once__pg_array_add_int4(&positions->partitions, (int32_t)i);
-		once__pg_array_add_int8(&positions->to, offsets[i]);
+		once__pg_array_add_int8(&positions->to, starts->offsets[i]);
 	}
-	once__pg_send(pg, ONCE__PG_OURS, create_sql,
-		      ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
-				  ONCE_TEXT(bytes_text(topic)),
+	once__pg_send(pg, ONCE__PG_OURS,
+		      starts->replace ? replace_sql : create_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(starts->group)),
+				  ONCE_TEXT(bytes_text(starts->topic)),
 				  once__pg_array_param(&positions->partitions),
 				  once__pg_array_param(&positions->to)));
 }

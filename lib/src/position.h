@@ -18,6 +18,15 @@ struct once__move {
 	bool was_stopped; /* by an earlier transaction of this run */
 };
 
+/* Where the partitions of a topic begin: by number; negative: not said. */
+struct once__starts {
+	const char *group;
+	const char *topic;
+	const int64_t *offsets;
+	size_t count;
+	bool replace; /* rows that exist are overwritten */
+};
+
 /* Memory that is used again. All zero at first. */
 struct once__positions {
 	struct once__pg_array groups;
@@ -43,10 +52,9 @@ bool once__positions_read(struct once__pg *pg, const char *group,
 			  const char *topic, int32_t partition,
 			  struct once_position *ret_position);
 
-void once__positions_create(struct once__positions *positions,
-			    struct once__pg *pg, const char *group,
-			    const char *topic, const int64_t *offsets,
-			    size_t count);
+void once__positions_write(struct once__positions *positions,
+			   struct once__pg *pg,
+			   const struct once__starts *starts);
 
 void once__positions_fini(struct once__positions *positions);
 

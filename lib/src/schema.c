@@ -40,9 +40,15 @@ static const char lacking_sql[] =
 	"('consume_log', 'UPDATE'), ('position', 'SELECT'), "
 	"('position', 'INSERT'), ('position', 'UPDATE'), "
 	"('parked', 'SELECT'), ('parked', 'INSERT'), ('parked', 'UPDATE'), "
+	"('parked', 'DELETE'), ('instance', 'SELECT'), ('instance', 'INSERT'), "
+	"('instance', 'UPDATE'), ('instance', 'DELETE'), "
+	"('in_hand', 'SELECT'), ('in_hand', 'INSERT'), ('in_hand', 'UPDATE'), "
+	"('in_hand', 'DELETE'), ('audit', 'INSERT'), "
 	"('commit_guard', 'SELECT'), ('commit_guard', 'INSERT')) "
 	"AS needed (name, privilege) "
-	"WHERE NOT has_any_column_privilege('once.' || name, privilege)";
+	"WHERE NOT CASE privilege WHEN 'DELETE' "
+	"THEN has_table_privilege('once.' || name, privilege) "
+	"ELSE has_any_column_privilege('once.' || name, privilege) END";
 
 int once_schema_version(void)
 {

@@ -256,16 +256,33 @@ enum once_status once_session_read_position(struct once_session *session,
 		      err);
 }
 
-enum once_status once_session_create_positions(
-	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count, struct once_error *err)
+static enum once_status write_positions(struct once_session *session,
+					const struct once__starts *starts,
+					struct once_error *err)
 {
 	enum once_status status = once_session_connect(session, err);
 
 	if (status != ONCE_OK)
 		return status;
 	once__pg_begin(session->pg);
-	once__positions_create(&session->positions, session->pg, group, topic,
-			       offsets, count);
+	once__positions_write(&session->positions, session->pg, starts);
 	return finish(session, once__pg_wait(session->pg), err);
+}
+
+enum once_status once_session_create_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count, struct once_error *err)
+{
+	struct once__starts starts = { group, topic, offsets, count, false };
+
+	return write_positions(session, &starts, err);
+}
+
+enum once_status once_session_replace_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count, struct once_error *err)
+{
+	struct once__starts starts = { group, topic, offsets, count, true };
+
+	return write_positions(session, &starts, err);
 }

@@ -138,7 +138,9 @@ END_TEST
 
 /* ---- strands ---- */
 
-static const struct once_position at = { 5, 2, 1 };
+static const struct once_position at = { .next_offset = 5,
+					 .attempts = 2,
+					 .topic_known = 1 };
 
 START_TEST(a_strand_of_an_older_assignment_is_not_found)
 {

@@ -253,10 +253,29 @@ ONCE_API const char *once_key_kind_word(enum once_key_kind kind);
 
 /* ---- positions ---- */
 
+/* What the last ended message of a strand looked like. Another message at that
+ * offset means another log: a topic that was made again, or cut. */
+struct once_anchor {
+	int64_t offset; /* -1: none is known */
+	int64_t time_ms;
+	unsigned char hash[16]; /* of key and value */
+};
+
+/* Threads: any. */
+ONCE_API void once_anchor_of(const struct once_record *record,
+			     struct once_anchor *ret_anchor);
+ONCE_API int once_anchors_equal(const struct once_anchor *a,
+				const struct once_anchor *b);
+
+#define ONCE_TOPIC_ID_SIZE 64
+
 struct once_position {
 	int64_t next_offset; /* -1: no row */
 	unsigned attempts;   /* of the message that is next */
 	int topic_known;     /* the group has a row for the topic */
+	int crashed;         /* who took it last has died on the way */
+	struct once_anchor anchor;
+	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
 
 ONCE_API enum once_status once_session_read_position(
@@ -267,6 +286,13 @@ ONCE_API enum once_status once_session_read_position(
 /* Rows for the partitions 0 to count-1 where `offsets` isn't negative; a row
  * that exists stays. */
 ONCE_API enum once_status once_session_create_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* The same, but a row that exists is made to stand there, with no attempts and
+ * no anchor. */
+ONCE_API enum once_status once_session_replace_positions(
 	struct once_session *session, const char *group, const char *topic,
 	const int64_t *offsets, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
