@@ -73,6 +73,9 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      size_t count);
 /* Take the answers that are here already. */
 void once__pg_poll(struct once__pg *pg);
+/* Let the server know, without waiting for it, that for now nothing comes: from
+ * here on its idle_in_transaction_session_timeout counts. */
+void once__pg_breathe(struct once__pg *pg);
 /* Wait for all answers. false: something failed. */
 bool once__pg_wait(struct once__pg *pg);
 enum once__pg_commit once__pg_commit(struct once__pg *pg);
