@@ -362,11 +362,16 @@ static const struct {
 	{ PROPERTY("enable.auto.commit=true"), "leave it out" },
 	{ PROPERTY("auto.commit.enable=true"), "leave it out" },
 	{ PROPERTY("enable.auto.offset.store=true"), "leave it out" },
-	{ PROPERTY("group.protocol=consumer"), "not available yet" },
+	{ PROPERTY("group.protocol=share"), "write one of classic" },
+	{ PROPERTY("group.protocol.type=consumer"), "leave it out" },
+	{ PROPERTY("group.remote.assignor=uniform"),
+	  "write partition.assignment.strategy" },
 	{ PROPERTY("plugin.library.paths=x"), "foreign code" },
 	{ PROPERTY("linger.ms=5"), "a producer's" },
-	{ PROPERTY("partition.assignment.strategy=cooperative-sticky"),
-	  "cooperative-sticky is not available yet; write one of range" },
+	{ PROPERTY("partition.assignment.strategy=sticky"),
+	  "write one of range" },
+	{ PROPERTY("partition.assignment.strategy=cooperative-sticky,range"),
+	  "can't mix cooperative-sticky with others" },
 	{ PROPERTY("partition.assignment.strategy=range,"), "write one of" },
 	{ PROPERTY("isolation.level=read_uncommitted"),
 	  "write one of read_committed" },
@@ -391,6 +396,51 @@ START_TEST(a_property_that_could_lose_messages_is_refused)
 	check_line_has(loaded.faults, ":5:7", all_properties[_i].words);
 	ck_assert_uint_eq(count_lines(loaded.faults), 1);
 	unload(&loaded);
+}
+END_TEST
+
+#define CONSUMER_AND(text) PROPERTY(text "\n    - group.protocol=consumer")
+
+static const struct {
+	const char *yaml;
+	const char *words;
+} theirs[] = {
+	{ CONSUMER_AND("session.timeout.ms=45000"),
+	  "set group.consumer.session.timeout.ms at the brokers" },
+	{ CONSUMER_AND("heartbeat.interval.ms=3000"),
+	  "set group.consumer.heartbeat.interval.ms at the brokers" },
+	{ CONSUMER_AND("partition.assignment.strategy=range"),
+	  "write group.remote.assignor" },
+};
+
+START_TEST(what_brokers_decide_in_the_consumer_protocol_is_refused)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, theirs[_i].yaml);
+	ck_assert_ptr_null(loaded.cfg);
+	check_line_has(loaded.faults, ":5:7", theirs[_i].words);
+	ck_assert_uint_eq(count_lines(loaded.faults), 1);
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(incremental_rebalances_can_be_asked_for)
+{
+	static const char *const yaml[] = {
+		PROPERTY("partition.assignment.strategy=cooperative-sticky"),
+		CONSUMER_AND("group.remote.assignor=uniform"),
+		CONSUMER_AND("max.poll.interval.ms=6000"),
+	};
+
+	for (size_t i = 0; i < sizeof(yaml) / sizeof(yaml[0]); i++) {
+		struct loaded loaded = { 0 };
+
+		load_text(&loaded, yaml[i]);
+		ck_assert_ptr_nonnull(loaded.cfg);
+		ck_assert_str_eq(loaded.faults, "");
+		unload(&loaded);
+	}
 }
 END_TEST
 
@@ -837,6 +887,10 @@ static TCase *properties_case(void)
 	tcase_add_loop_test(tcase,
 			    a_property_that_could_lose_messages_is_refused, 0,
 			    COUNT(all_properties));
+	tcase_add_loop_test(
+		tcase, what_brokers_decide_in_the_consumer_protocol_is_refused,
+		0, COUNT(theirs));
+	tcase_add_test(tcase, incremental_rebalances_can_be_asked_for);
 	tcase_add_test(tcase, a_property_given_twice_is_refused);
 	tcase_add_test(tcase,
 		       a_day_of_max_poll_interval_is_warned_of_and_taken);
