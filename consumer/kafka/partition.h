@@ -7,6 +7,7 @@
  *	       RESOLVING → CREATING             it hadn't: where to start?
  *
  *	READY, RUNNING → OPENING    the position wasn't what we thought
+ *	RUNNING → READY      to be read anew from where we are
  *	any → HALTED         only a person can say how to go on
  *	any → DROPPING → IDLE    revoked, or we stop
  *
@@ -48,6 +49,7 @@ struct source_partition {
 	enum partition_state state;
 	uint64_t epoch;          /* of the assignment */
 	rd_kafka_queue_t *queue; /* NULL: not assigned */
+	bool assigned;           /* librdkafka reads it */
 	bool topic_known;        /* the group has a position in the topic */
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;

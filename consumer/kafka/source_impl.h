@@ -3,6 +3,7 @@
  *
  *	source.c           the thread: what wakes it, what it does then
  *	source_open.c      where a partition starts
+ *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
@@ -50,8 +51,11 @@ struct source {
 	struct source_partition *partitions;
 	size_t parcels_out;          /* in the hands of lanes */
 	rd_kafka_message_t **pulled; /* room for one parcel */
+	bool incremental;            /* rebalances name only what changes */
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
+	int64_t assign_at_ms;   /* not before: it was refused */
 	bool stored;            /* since the last commit */
+	bool committing;        /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -69,12 +73,18 @@ struct source {
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);
 void source_resolve_starts(struct source *source);
-/* Read those that are ready from where their position says. */
-void source_assign_ready(struct source *source);
 void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);
 void source_order(struct source_partition *partition, enum order_kind kind,
 		  struct parcel *parcel);
+
+/* source_assign.c */
+/* The answer to partitions that came: nothing of them is read yet. */
+void source_acknowledge(struct source *source);
+/* Read those that are ready from where their position says. */
+void source_assign_ready(struct source *source);
+/* The answer to partitions that go: those that are leaving aren't read. */
+void source_unassign(struct source *source);
 
 /* source_pull.c */
 void source_pull(struct source *source);
@@ -96,8 +106,13 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 		      rd_kafka_topic_partition_list_t *list, void *opaque);
+/* What closing the consumer in the middle of a rebalance has left to us. */
+void source_let_go(struct source *source);
 struct source_partition *source_find(struct source *source, const char *topic,
 				     int32_t number);
+
+/* The group has taken it away, and it isn't closed yet. */
+bool source_is_leaving(const struct source_partition *partition);
 
 /* source_view.c */
 void source_publish(struct source *source);

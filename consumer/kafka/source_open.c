@@ -13,8 +13,7 @@
 enum {
 	ASK_TIMEOUT_MS = 5000,
 	ASK_AGAIN_MS = 1000,
-	ASK_TURN_MS = 500,
-	GATHER_MS = 300 /* assigning drops what is prefetched: do it rarely */
+	ASK_TURN_MS = 500
 };
 
 void source_order(struct source_partition *partition, enum order_kind kind,
@@ -237,65 +236,4 @@ void source_resolve_starts(struct source *source)
 			    "in %d ms",
 			    ASK_AGAIN_MS);
 	}
-}
-
-/* ---- reading ---- */
-
-static bool should_assign(struct source *source)
-{
-	bool ready = false;
-	bool opening = false;
-
-	for (const struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		ready = ready || at->state == PARTITION_READY;
-		opening = opening || partition_is_opening(at);
-	}
-	if (!ready) {
-		source->ready_since_ms = 0;
-		return false;
-	}
-	if (source->ready_since_ms == 0)
-		source->ready_since_ms = clock_ms();
-	return !opening || clock_ms() - source->ready_since_ms > GATHER_MS;
-}
-
-/* Those that run already are assigned again where they are: an eager
- * assignment is always the whole list. */
-static rd_kafka_topic_partition_list_t *list_readable(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(16);
-
-	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		if (at->state != PARTITION_READY &&
-		    at->state != PARTITION_RUNNING)
-			continue;
-		rd_kafka_topic_partition_list_add(list, at->topic, at->number)
-			->offset = at->fetch_next;
-		at->stored_next = -1; /* assigning forgets what was stored */
-		if (at->state == PARTITION_READY)
-			partition_enter(at, PARTITION_RUNNING);
-	}
-	return list;
-}
-
-void source_assign_ready(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list;
-	rd_kafka_resp_err_t error;
-
-	if (!should_assign(source))
-		return;
-	source->ready_since_ms = 0;
-	list = list_readable(source);
-	error = rd_kafka_assign(source->rk, list);
-	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-		log_error(NULL, "could not assign partitions: %s",
-			  rd_kafka_err2str(error));
-	else
-		log_debug(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt)),
-			  "reading");
-	rd_kafka_topic_partition_list_destroy(list);
 }

@@ -50,6 +50,16 @@ static void halt_unreadable(struct source *source,
 	source_halt(source, partition, why);
 }
 
+/* Until 2.13.2 librdkafka counts an error as a message that was read, and an
+ * incremental rebalance has it go on from there: behind a message that never
+ * came. So it is told again where to read. */
+static void read_again(struct source *source,
+		       struct source_partition *partition)
+{
+	if (source->incremental)
+		partition_enter(partition, PARTITION_READY);
+}
+
 /* Takes the message. */
 static void meet_error(struct source *source,
 		       struct source_partition *partition,
@@ -65,9 +75,11 @@ static void meet_error(struct source *source,
 		 rkm->err == RD_KAFKA_RESP_ERR__INCONSISTENT ||
 		 rkm->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
 		halt_unreadable(source, partition, rkm);
-	else
+	else {
 		log_warning(PARTITION_FIELDS(partition), "%s",
 			    rd_kafka_message_errstr(rkm));
+		read_again(source, partition);
+	}
 	rd_kafka_message_destroy(rkm);
 }
 
