@@ -39,11 +39,11 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
 		"  properties:\n"
-		"    - session.timeout.ms=6000\n"
-		"    - heartbeat.interval.ms=300\n"
-		"%s%s%s",
+		"%s%s%s%s",
 		kafka->bootstrap, kafka->group,
 		or_else(options->instance_id, ""),
+		or_else(options->session, "    - session.timeout.ms=6000\n"
+					  "    - heartbeat.interval.ms=300\n"),
 		options->property == NULL ? "" : "    - ",
 		or_else(options->property, ""),
 		options->property == NULL ? "" : "\n");
