@@ -18,7 +18,8 @@
 enum {
 	COMMAND_MS = 60000,
 	STOP_MS = 40000,
-	SHOWN_SIZE = 6000
+	SHOWN_SIZE = 6000,
+	MOST_ARGUMENTS = 20
 };
 
 static const char *or_else(const char *given, const char *otherwise)
@@ -245,13 +246,13 @@ void onced_kill(struct onced *onced)
 
 int onced_call(struct onced *onced, const char *const *arguments)
 {
-	const char *argv[8] = { program() };
+	const char *argv[MOST_ARGUMENTS + 2] = { program() };
 	struct process_options options = { .argv = argv,
 					   .output = onced->output };
 	struct once_error err;
 	int code;
 
-	for (size_t i = 1; *arguments != NULL && i < 7; i++)
+	for (size_t i = 1; *arguments != NULL && i <= MOST_ARGUMENTS; i++)
 		argv[i] = *arguments++;
 	code = process_run(&options, COMMAND_MS, &err);
 	ck_assert_msg(code != -1, "%s", err.text);
