@@ -220,7 +220,7 @@ static enum once_status do_all(struct doing *doing, const char *conninfo,
 	enum once_status status = once__pg_open(&options, &doing->pg, err);
 
 	if (status == ONCE_OK)
-		status = once__schema_check(doing->pg, err);
+		status = once__schema_check_version(doing->pg, err);
 	if (status == ONCE_OK && doing->order->dry_run)
 		status = only_count(doing, err);
 	else if (status == ONCE_OK)

@@ -279,7 +279,7 @@ static enum once_status read_by(struct reading *reading, const char *conninfo,
 	enum once_status status = once__pg_open(&options, &reading->pg, err);
 
 	if (status == ONCE_OK)
-		status = once__schema_check(reading->pg, err);
+		status = once__schema_check_version(reading->pg, err);
 	if (status == ONCE_OK)
 		status = read_pages(reading, err);
 	once__pg_close(reading->pg);
