@@ -465,14 +465,15 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("parked");
-	TCase *tests = tcase_create("all");
+	TCase *lanes = tcase_create("lanes");
+	TCase *tests = tcase_create("alone");
 
 	servers_need(NEED(PG) | NEED(KAFKA));
-	tcase_add_test(tests, dead_then_fixed_then_redriven_is_handled_once);
-	tcase_add_test(tests, a_tombstone_is_parked_shown_and_redriven_as_one);
-	tcase_add_test(tests, redrives_of_what_fails_leave_one_row_as_it_was);
-	tcase_add_test(tests, what_a_lane_has_in_hand_is_skipped_and_told);
-	tcase_add_test(tests,
+	tcase_add_test(lanes, dead_then_fixed_then_redriven_is_handled_once);
+	tcase_add_test(lanes, a_tombstone_is_parked_shown_and_redriven_as_one);
+	tcase_add_test(lanes, redrives_of_what_fails_leave_one_row_as_it_was);
+	tcase_add_test(lanes, what_a_lane_has_in_hand_is_skipped_and_told);
+	tcase_add_test(lanes,
 		       a_parked_message_read_again_after_restarts_is_one_row);
 	tcase_add_test(tests, two_people_redrive_each_message_once);
 	tcase_add_test(tests, a_discard_leaves_its_trace_and_a_dry_run_none);
@@ -485,6 +486,7 @@ int main(void)
 	tcase_add_test(tests, nonsense_is_refused_with_what_to_write_instead);
 	tcase_add_test(tests, a_scope_of_a_renamed_route_is_taken_with_a_word);
 	tcase_add_test(tests, help_comes_from_the_table);
+	suite_add_tcase(suite, lanes);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
