@@ -9,6 +9,7 @@
  *	hang       makes a file "hanging", and doesn't return while there is a
  *	           file "hang"
  *	kill       kills the process, once: it leaves a file "killed"
+ *	die        kills the process, always
  *	broken     REJECT while there is no file "fixed"; then as hang
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
@@ -90,6 +91,8 @@ static enum once_verdict act(const struct effect *self, const char *what,
 	if (strcmp(what, "hang") == 0 || strcmp(what, "broken") == 0)
 		hang(self);
 	if (strcmp(what, "kill") == 0 && put_file(self, "killed"))
+		raise(SIGKILL);
+	if (strcmp(what, "die") == 0)
 		raise(SIGKILL);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
 		return ONCE_PAUSE;
