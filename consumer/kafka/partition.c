@@ -82,6 +82,7 @@ struct source_partition *partition_create(const char *topic, int32_t number,
 	}
 	partition->number = number;
 	partition->route = route;
+	partition->first_next = -1;
 	return partition;
 }
 

@@ -54,6 +54,7 @@ struct source_partition {
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;
 	rd_kafka_message_t *ahead;  /* pulled while it was busy */
+	int64_t first_next;         /* the first we were told; -1: nothing */
 	int64_t fetch_next;         /* to be pulled next; -1: not known */
 	int64_t handled_next;       /* all before it is in the database */
 	int64_t stored_next;        /* given to librdkafka; -1: nothing */

@@ -98,6 +98,10 @@ void source_take_reports(struct source *source);
 
 /* source_offsets.c */
 void source_store_offsets(struct source *source);
+/* Tell Kafka of an offset that lies before what it was told. */
+void source_rewind_offset(struct source *source,
+			  const struct source_partition *partition,
+			  int64_t offset);
 void source_commit_on_timer(struct source *source);
 void source_commit_now(struct source *source);
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,

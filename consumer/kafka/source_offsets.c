@@ -122,6 +122,22 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			 rd_kafka_err2str(error));
 }
 
+/* What is stored is committed only if it is more than before; a list is
+ * committed as it is. */
+void source_rewind_offset(struct source *source,
+			  const struct source_partition *partition,
+			  int64_t offset)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
+
+	rd_kafka_topic_partition_list_add(list, partition->topic,
+					  partition->number)
+		->offset = offset;
+	(void)rd_kafka_commit(source->rk, list, 1);
+	rd_kafka_topic_partition_list_destroy(list);
+}
+
 void source_commit_on_timer(struct source *source)
 {
 	int64_t now_ms = clock_ms();

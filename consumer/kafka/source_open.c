@@ -200,6 +200,10 @@ static bool resolve(struct source *source, struct source_partition *partition)
 {
 	int64_t committed;
 
+	/* It had a row, which a failover has forgotten, with all that was done
+	 * since: Kafka's offset is ahead of that. */
+	if (partition->first_next >= 0)
+		return start_at(partition, partition->first_next);
 	if (!ask_committed(source, partition, &committed))
 		return false;
 	if (committed >= 0)

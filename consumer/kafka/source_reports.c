@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-static void take_opened(struct source_partition *partition,
+static void take_opened(struct source *source,
+			struct source_partition *partition,
 			const struct once_position *position)
 {
 	partition->topic_known = position->topic_known != 0;
@@ -16,6 +17,11 @@ static void take_opened(struct source_partition *partition,
 		partition_enter(partition, PARTITION_RESOLVING);
 		return;
 	}
+	if (partition->first_next < 0 ||
+	    position->next_offset < partition->first_next)
+		partition->first_next = position->next_offset;
+	if (position->next_offset < partition->committed_next)
+		source_rewind_offset(source, partition, position->next_offset);
 	partition->fetch_next = position->next_offset;
 	partition->handled_next = position->next_offset;
 	partition_enter(partition, PARTITION_READY);
@@ -48,7 +54,7 @@ static void take_report(struct source *source, const struct report *report)
 	switch (report->kind) {
 	case REPORT_OPENED:
 		if (partition_is_opening(partition))
-			take_opened(partition, &report->position);
+			take_opened(source, partition, &report->position);
 		break;
 	case REPORT_HANDLED:
 		take_handled(partition, report);

@@ -30,6 +30,15 @@ void once__pg_begin(struct once__pg *pg)
 	once__pg_send_control(pg, begins[pg->isolation], false);
 }
 
+void once__pg_make_durable(struct once__pg *pg)
+{
+	static const char sql[] =
+		"SELECT set_config('synchronous_commit', 'on', true) "
+		"WHERE current_setting('synchronous_commit') = 'off'";
+
+	once__pg_send(pg, ONCE__PG_OURS, sql, NULL, 0);
+}
+
 enum once__pg_commit once__pg_commit(struct once__pg *pg)
 {
 	bool committed;

@@ -63,6 +63,9 @@ void once__pg_close(struct once__pg *pg);
 bool once__pg_is_lost(const struct once__pg *pg);
 
 void once__pg_begin(struct once__pg *pg);
+/* The COMMIT of this transaction waits for the disk, whatever the session's do.
+ */
+void once__pg_make_durable(struct once__pg *pg);
 /* Queue a statement; parameters are copied. */
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 		   const struct once_param *params, size_t count);

@@ -224,6 +224,9 @@ void once__positions_write(struct once__positions *positions,
 		once__pg_array_add_int4(&positions->partitions, (int32_t)i);
 		once__pg_array_add_int8(&positions->to, starts->offsets[i]);
 	}
+	/* Without its row, a partition would start where Kafka's offset is,
+	 * which is ahead of what a crash has left of the rest. */
+	once__pg_make_durable(pg);
 	once__pg_send(pg, ONCE__PG_OURS,
 		      starts->replace ? replace_sql : create_sql,
 		      ONCE_PARAMS(ONCE_TEXT(bytes_text(starts->group)),

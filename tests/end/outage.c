@@ -67,10 +67,14 @@ void outage_check_that_nothing_happened(struct onced *onced)
 		0);
 	onced_wait_until_ready(onced, OUTAGE_WAIT_MS);
 	ck_assert_int_eq(onced_stop(onced), 0);
-	for (int i = 0; i < fixture->partitions; i++)
-		ck_assert_int_eq(
-			kafka_fixture_get_committed(&fixture->kafka, i),
-			onced_fixture_position(fixture, i));
+	for (int i = 0; i < fixture->partitions; i++) {
+		int64_t position = onced_fixture_position(fixture, i);
+
+		if (position > 0)
+			ck_assert_int_eq(
+				kafka_fixture_get_committed(&fixture->kafka, i),
+				position);
+	}
 }
 
 long outage_get_memory_kb(const struct onced *onced)

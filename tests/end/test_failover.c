@@ -134,10 +134,13 @@ static bool kafka_was_told(void *arg)
 {
 	struct onced_fixture *fixture = arg;
 
-	for (int i = 0; i < PARTITIONS; i++)
-		if (kafka_fixture_get_committed(&fixture->kafka, i) !=
-		    kafka_fixture_get_end(&fixture->kafka, i))
+	for (int i = 0; i < PARTITIONS; i++) {
+		int64_t end = kafka_fixture_get_end(&fixture->kafka, i);
+
+		if (end > 0 &&
+		    kafka_fixture_get_committed(&fixture->kafka, i) != end)
 			return false;
+	}
 	return true;
 }
 
@@ -200,6 +203,46 @@ START_TEST(partitions_that_the_new_primary_never_knew_are_read_from_their_start)
 }
 END_TEST
 
+struct told {
+	struct kafka_fixture *kafka;
+	int64_t offset;
+};
+
+static bool is_told(void *arg)
+{
+	const struct told *told = arg;
+
+	return kafka_fixture_get_committed(told->kafka, 0) == told->offset;
+}
+
+/* Its offset is a report; one that is ahead would be a false one. */
+START_TEST(kafka_is_told_that_the_position_is_an_older_one)
+{
+	static const struct letter letters[] = {
+		{ 0, "m0", "b0", NULL, "v0" },
+		{ 0, "m1", "b1", "hang", "v1" },
+	};
+	struct pair pair;
+	struct told told = { &pair.fixture.kafka, 1 };
+
+	create_pair(&pair);
+	onced_start(&pair.onced, NULL);
+	onced_fixture_send(&pair.fixture, &letters[0], 1);
+	onced_fixture_wait_for_all(&pair.fixture, OUTAGE_WAIT_MS);
+	let_it_catch_up(&pair);
+	cut_replication(&pair);
+	onced_fixture_send(&pair.fixture, &letters[1], 1);
+	wait_until_kafka_was_told(&pair);
+	onced_fixture_put_file(&pair.fixture, "hang");
+	fail_over(&pair);
+	ck_assert_msg(wait_until(is_told, &told, OUTAGE_WAIT_MS),
+		      "the committed offset is still ahead");
+	onced_fixture_remove_file(&pair.fixture, "hang");
+	outage_check_that_nothing_happened(&pair.onced);
+	destroy_pair(&pair);
+}
+END_TEST
+
 /* Where there is one address only, as behind a proxy that points to the wrong
  * server. */
 START_TEST(a_standby_is_waited_out_until_it_is_promoted)
@@ -235,6 +278,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		partitions_that_the_new_primary_never_knew_are_read_from_their_start);
+	tcase_add_test(tests, kafka_is_told_that_the_position_is_an_older_one);
 	tcase_add_test(tests, a_standby_is_waited_out_until_it_is_promoted);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
