@@ -56,6 +56,7 @@ static void write_process(FILE *file, const struct onced *onced,
 	fprintf(file,
 		"database:\n"
 		"  conninfo: %s\n"
+		"%s"
 		"retention: forever\n"
 		"lanes: %s\n"
 		"batch:\n"
@@ -66,8 +67,9 @@ static void write_process(FILE *file, const struct onced *onced,
 		"  level: %s\n"
 		"shutdown_timeout: %s\n",
 		or_else(options->conninfo, onced->fixture->pg.conninfo),
-		or_else(options->lanes, "2"), or_else(options->batch, "500"),
-		onced->port, or_else(options->log_level, "info"),
+		or_else(options->database, ""), or_else(options->lanes, "2"),
+		or_else(options->batch, "500"), onced->port,
+		or_else(options->log_level, "info"),
 		or_else(options->shutdown, "20s"));
 }
 
