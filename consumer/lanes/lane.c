@@ -41,6 +41,7 @@ struct lane {
 	int64_t trouble_until_ms;
 	int64_t surveyed_ms;
 	unsigned verified; /* the connection whose positions ours are */
+	bool refused;      /* the last batch: it must run before all is well */
 	bool stopping;
 
 	atomic_llong busy_since_ms; /* 0: idle */
@@ -118,9 +119,9 @@ static void end_trouble(struct lane *lane)
 static bool note(struct lane *lane, enum once_status status,
 		 const struct once_error *err)
 {
-	if (status == ONCE_OK)
+	if (status == ONCE_OK && !lane->refused)
 		end_trouble(lane);
-	else
+	else if (status != ONCE_OK)
 		meet_trouble(lane, err);
 	return status == ONCE_OK;
 }
@@ -162,13 +163,16 @@ static void run_batch(struct lane *lane)
 	struct once_error err = { 0 };
 	enum once_status status;
 
-	if (lane_work_collect(&lane->work, clock_ms()) == 0)
+	if (lane_work_collect(&lane->work, clock_ms()) == 0) {
+		lane->refused = false; /* its partition may be gone */
 		return;
+	}
 	status = lane_work_run(&lane->work, &err);
 	if (status == ONCE_FENCED)
 		log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
 			    "%s; reading it again", err.text);
-	else
+	lane->refused = status != ONCE_OK && status != ONCE_FENCED;
+	if (status != ONCE_FENCED)
 		note(lane, status, &err);
 }
 
@@ -230,6 +234,8 @@ static void work_once(struct lane *lane)
 	    !note(lane, lane_work_open(&lane->work, &err), &err))
 		return;
 	run_batch(lane);
+	if (lane->refused)
+		return; /* reading says nothing of writing: a full disk */
 	run_waiting(lane);
 	survey(lane);
 }

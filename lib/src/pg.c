@@ -199,6 +199,19 @@ fail:
 	return status;
 }
 
+static bool is_on(const struct once__pg *pg, const char *parameter)
+{
+	const char *value = PQparameterStatus(pg->conn, parameter);
+
+	return value != NULL && strcmp(value, "on") == 0;
+}
+
+bool once__pg_is_read_only(const struct once__pg *pg)
+{
+	return is_on(pg, "in_hot_standby") ||
+	       is_on(pg, "default_transaction_read_only");
+}
+
 void once__pg_close(struct once__pg *pg)
 {
 	if (pg == NULL)

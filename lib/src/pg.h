@@ -61,6 +61,9 @@ enum once_status once__pg_open(const struct once__pg_options *options,
 			       struct once_error *err);
 void once__pg_close(struct once__pg *pg);
 bool once__pg_is_lost(const struct once__pg *pg);
+/* As far as the server has said it: a standby, or told to take no writes.
+ * Before version 14 servers don't say it, and false is returned. */
+bool once__pg_is_read_only(const struct once__pg *pg);
 
 void once__pg_begin(struct once__pg *pg);
 /* The COMMIT of this transaction waits for the disk, whatever the session's do.

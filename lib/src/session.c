@@ -201,6 +201,20 @@ static void disconnect(struct once_session *session)
 	session->pg = NULL;
 }
 
+/* Reading alone would call such a server reached, and nothing would move. */
+static enum once_status check_writable(const struct once__pg *pg,
+				       struct once_error *err)
+{
+	if (!once__pg_is_read_only(pg))
+		return ONCE_OK;
+	error_set(err, ONCE_TRANSIENT,
+		  "the database is read-only: a standby, or "
+		  "default_transaction_read_only is on");
+	if (err != NULL)
+		snprintf(err->sqlstate, sizeof(err->sqlstate), "25006");
+	return ONCE_TRANSIENT;
+}
+
 enum once_status once_session_connect(struct once_session *session,
 				      struct once_error *err)
 {
@@ -210,10 +224,13 @@ enum once_status once_session_connect(struct once_session *session,
 					    session->isolation };
 	enum once_status status;
 
-	if (session->pg != NULL && !once__pg_is_lost(session->pg))
+	if (session->pg != NULL && !once__pg_is_lost(session->pg) &&
+	    !once__pg_is_read_only(session->pg))
 		return ONCE_OK;
 	disconnect(session);
 	status = once__pg_open(&options, &session->pg, err);
+	if (status == ONCE_OK)
+		status = check_writable(session->pg, err);
 	if (status == ONCE_OK)
 		status = once__schema_check(session->pg, err);
 	if (status == ONCE_OK)
