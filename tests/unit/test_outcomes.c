@@ -50,7 +50,7 @@ static char *read_file(const char *name)
 static void print_table(FILE *out)
 {
 	fprintf(out, "| ending | cause | when | committed | counted | decided "
-		     "in |\n| --- | --- | --- | --- | --- | --- | --- |\n");
+		     "in |\n| --- | --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < COUNT_ROWS; i++)
 		fprintf(out, "| %s | %s | %s | %s | %s | `%s()` |\n",
 			once_ending_word(rows[i].ending),
