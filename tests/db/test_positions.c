@@ -90,6 +90,30 @@ START_TEST(a_position_moves_with_its_messages_and_keeps_the_last_one)
 }
 END_TEST
 
+/* C19: one offset is given twice, and its end told twice; the next one goes on.
+ */
+START_TEST(a_message_that_is_given_and_ended_twice_is_counted_once)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	mail.items[1].record.offset = 0;
+	mail_set_id(&mail, 1, "m0");
+	mail_set_biz(&mail, 1, "b0");
+	mail.items[2].ending = ONCE_HANDLED_ENDING; /* not yet given */
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[1], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(strand.next_offset, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(trial.stats.committed, 0);
+	mail.items[2].ending = ONCE_PENDING_ENDING;
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[2], ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 3);
+}
+END_TEST
+
 START_TEST(offsets_may_have_gaps)
 {
 	static const int64_t zero[] = { 0 };
@@ -235,6 +259,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_position_moves_with_its_messages_and_keeps_the_last_one);
+	tcase_add_test(tests,
+		       a_message_that_is_given_and_ended_twice_is_counted_once);
 	tcase_add_test(tests, offsets_may_have_gaps);
 	tcase_add_test(tests, duplicates_move_the_position_too);
 	tcase_add_loop_test(tests, a_position_moved_by_somebody_else_fences, 0,
