@@ -153,6 +153,7 @@ START_TEST(migrate_twice_changes_nothing_the_second_time)
 	struct shell shell;
 
 	init(&shell, NULL);
+	onced_fixture_without_monitor(&shell.fixture);
 	pg_fixture_run(&shell.fixture.pg, "SET client_min_messages = warning; "
 					  "DROP SCHEMA once CASCADE");
 	ck_assert_int_eq(run(&shell, "migrate", "--dry-run"), 0);

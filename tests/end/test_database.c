@@ -163,6 +163,7 @@ START_TEST(what_a_failover_has_forgotten_is_handled_again)
 	onced_start(&onced, NULL);
 	onced_fixture_send_series(&fixture, 0, 100);
 	onced_fixture_wait_for_all(&fixture, OUTAGE_WAIT_MS);
+	onced_fixture_without_monitor(&fixture);
 	pg_fixture_run(&fixture.pg, forget);
 	ck_assert_int_ge(pg_fixture_get_int64(&fixture.pg, cut), 1);
 	onced_fixture_wait_for_all(&fixture, OUTAGE_WAIT_MS);

@@ -44,6 +44,8 @@ static void set_scene(struct scene *scene)
 	outage_create_server(&scene->server, forgetful);
 	onced_fixture_init_at(&scene->fixture, PARTITIONS,
 			      scene->server.conninfo);
+	/* Positions go back here. */
+	onced_fixture_without_monitor(&scene->fixture);
 	onced_init(&scene->onced, &scene->fixture, &options);
 	stop_wal_writer(scene);
 	onced_start(&scene->onced, NULL);

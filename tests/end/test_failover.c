@@ -32,6 +32,8 @@ static void create_pair(struct pair *pair)
 		 "dbname=postgres target_session_attrs=read-write",
 		 pair->primary.port, pair->standby.port);
 	onced_fixture_init_at(&pair->fixture, PARTITIONS, pair->conninfo);
+	/* Positions go back here, and Kafka hears of it later. */
+	onced_fixture_without_monitor(&pair->fixture);
 	onced_init(&pair->onced, &pair->fixture, NULL);
 }
 

@@ -234,6 +234,7 @@ START_TEST(a_parked_message_read_again_after_restarts_is_one_row)
 	init(&shell);
 	onced_start(&shell.onced, NULL);
 	deliver(&shell, &letter, 1);
+	onced_fixture_without_monitor(&shell.fixture);
 	for (int i = 0; i < 3; i++) {
 		onced_kill(&shell.onced);
 		pg_fixture_run(&shell.fixture.pg,
@@ -296,6 +297,8 @@ START_TEST(a_discard_leaves_its_trace_and_a_dry_run_none)
 	struct shell shell;
 
 	init(&shell);
+	/* What is discarded has no ending that can be seen. */
+	onced_fixture_without_monitor(&shell.fixture);
 	park(&shell, 3);
 	ck_assert_int_eq(parked(&shell, "discard", "--dry-run", NULL), 0);
 	check_output(&shell, "would be discarded: 3 messages");

@@ -130,6 +130,7 @@ START_TEST(the_documented_operator_decides_about_parked_messages_only)
 	ck_assert_int_eq(call_parked(&person, "show", "--key=m0"), 0);
 	ck_assert_int_eq(call_parked(&person, "redrive", "--key=m0"), 0);
 	onced_check_output(&person, "redriven: 1 message");
+	onced_fixture_without_monitor(&rights.fixture);
 	ck_assert_int_eq(call_parked(&person, "discard", "--key=m1"), 0);
 	onced_check_output(&person, "discarded: 1 message");
 	pg_fixture_run(&rights.fixture.pg,
@@ -165,6 +166,7 @@ START_TEST(a_schema_that_nobody_made_is_refused_with_the_remedy)
 	struct rights rights;
 
 	init(&rights);
+	onced_fixture_without_monitor(&rights.fixture);
 	pg_fixture_run(&rights.fixture.pg,
 		       "CREATE ROLE onced LOGIN; DROP SCHEMA once CASCADE");
 	onced_start(&rights.onced, NULL);

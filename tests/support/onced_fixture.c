@@ -43,7 +43,10 @@ static void init_rest(struct onced_fixture *fixture, int partitions)
 	fixture->partitions = partitions;
 	fixture->shift = 0;
 	fixture->sent = 0;
+	fixture->monitor = NULL;
 	migrate(fixture);
+	fixture->monitor =
+		monitor_create(&fixture->kafka, fixture->pg.conninfo);
 }
 
 void onced_fixture_init(struct onced_fixture *fixture, int partitions)
@@ -69,8 +72,26 @@ void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
 	init_rest(fixture, partitions);
 }
 
+static void stop_at(struct onced_fixture *fixture, const char *fault)
+{
+	if (fault == NULL)
+		return;
+	onced_fixture_show_logs(fixture);
+	ck_abort_msg("monitor: %s", fault);
+}
+
+void onced_fixture_without_monitor(struct onced_fixture *fixture)
+{
+	if (fixture->monitor == NULL)
+		return;
+	stop_at(fixture, monitor_judge(fixture->monitor));
+	monitor_destroy(fixture->monitor);
+	fixture->monitor = NULL;
+}
+
 void onced_fixture_fini(struct onced_fixture *fixture)
 {
+	onced_fixture_without_monitor(fixture);
 	kafka_fixture_fini(&fixture->kafka);
 	pg_fixture_fini(&fixture->pg);
 	temp_dir_fini(&fixture->dir);
@@ -107,6 +128,15 @@ static void fill_record(struct once_record *record, struct envelope *envelope,
 	record->header_count = envelope->header_count;
 }
 
+static void note(struct onced_fixture *fixture, const struct letter *letters,
+		 const struct once_record *records, size_t count)
+{
+	for (size_t i = 0; i < count && fixture->monitor != NULL; i++)
+		monitor_note(fixture->monitor, records[i].partition,
+			     records[i].offset, letters[i].msg_id,
+			     letters[i].biz_id);
+}
+
 void onced_fixture_send(struct onced_fixture *fixture,
 			const struct letter *letters, size_t count)
 {
@@ -117,6 +147,7 @@ void onced_fixture_send(struct onced_fixture *fixture,
 	for (size_t i = 0; i < count; i++)
 		fill_record(&records[i], &envelopes[i], &letters[i]);
 	kafka_fixture_produce(&fixture->kafka, records, count);
+	note(fixture, letters, records, count);
 	fixture->sent += (int64_t)count;
 	free(envelopes);
 	free(records);
@@ -216,7 +247,10 @@ struct wanted {
 static bool is_found(void *arg)
 {
 	struct wanted *wanted = arg;
+	struct monitor *monitor = wanted->fixture->monitor;
 
+	if (monitor != NULL)
+		stop_at(wanted->fixture, monitor_find_fault(monitor));
 	wanted->found = pg_fixture_get_int64(&wanted->fixture->pg, wanted->sql);
 	return wanted->found == wanted->number;
 }

@@ -123,6 +123,8 @@ void onced_init(struct onced *onced, struct onced_fixture *fixture,
 	name = or_else(options->name, "onced");
 	memset(onced, 0, sizeof(*onced));
 	onced->fixture = fixture;
+	if (options->plugin != NULL && fixture->monitor != NULL)
+		monitor_ignore_effects(fixture->monitor);
 	onced->port = free_port_find(1);
 	make_path(onced, name, "yaml", onced->config);
 	make_path(onced, name, "log", onced->log);
