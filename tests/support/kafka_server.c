@@ -50,6 +50,14 @@ static const char properties_format[] =
 	"log.cleaner.backoff.ms=500\n"
 	"log.retention.check.interval.ms=1000\n";
 
+/* A second listener, that clients are told another port of. */
+static const char behind_format[] =
+	"listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d,"
+	"OUTER://127.0.0.1:%d\n"
+	"advertised.listeners=PLAINTEXT://127.0.0.1:%d,OUTER://127.0.0.1:%d\n"
+	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
+	"CONTROLLER:PLAINTEXT,OUTER:PLAINTEXT\n";
+
 static const char *jars(void)
 {
 	const char *directory = getenv("ONCE_TEST_KAFKA_JARS");
@@ -107,6 +115,9 @@ static enum once_status write_properties(struct kafka_server *server,
 	}
 	fprintf(file, properties_format, server->port + 1, server->port,
 		server->port + 1, server->data);
+	if (server->outer_port != 0)
+		fprintf(file, behind_format, server->port, server->port + 1,
+			server->port + 2, server->port, server->outer_port);
 	for (; settings != NULL && *settings != NULL; settings++)
 		fprintf(file, "%s\n", *settings);
 	fclose(file);
@@ -143,7 +154,7 @@ static enum once_status prepare(struct kafka_server *server,
 {
 	const char *directory = server->dir.path;
 
-	server->port = free_port_find(2);
+	server->port = free_port_find(3);
 	if (server->port == -1)
 		return error_set(err, ONCE_TRANSIENT, "no port is free");
 	snprintf(server->bootstrap, sizeof(server->bootstrap), "127.0.0.1:%d",
@@ -158,9 +169,9 @@ static enum once_status prepare(struct kafka_server *server,
 	return format_data(server, err);
 }
 
-enum once_status kafka_server_create(struct kafka_server *server,
-				     const char *const *settings,
-				     struct once_error *err)
+static enum once_status create(struct kafka_server *server,
+			       const char *const *settings,
+			       struct once_error *err)
 {
 	memset(&server->process, 0, sizeof(server->process));
 	if (temp_dir_init(&server->dir, err) != ONCE_OK ||
@@ -168,6 +179,22 @@ enum once_status kafka_server_create(struct kafka_server *server,
 	    prepare(server, settings, err) != ONCE_OK)
 		return err->status;
 	return kafka_server_start(server, err);
+}
+
+enum once_status kafka_server_create(struct kafka_server *server,
+				     const char *const *settings,
+				     struct once_error *err)
+{
+	server->outer_port = 0;
+	return create(server, settings, err);
+}
+
+enum once_status kafka_server_create_behind(struct kafka_server *server,
+					    int outer_port,
+					    struct once_error *err)
+{
+	server->outer_port = outer_port;
+	return create(server, NULL, err);
 }
 
 static bool answers(rd_kafka_t *rk)

@@ -13,6 +13,7 @@ struct kafka_server {
 	struct temp_dir dir;
 	struct process process;
 	int port;
+	int outer_port;      /* 0: none; see kafka_server_create_behind() */
 	char data[PATH_MAX]; /* the logs: data/TOPIC-PARTITION/ */
 	char log[PATH_MAX];
 	char properties[PATH_MAX];
@@ -25,6 +26,11 @@ struct kafka_server {
 enum once_status kafka_server_create(struct kafka_server *server,
 				     const char *const *settings,
 				     struct once_error *err) ONCE_MUST_CHECK;
+/* The same, reachable by way of a proxy, too: whoever comes in at inner port
+ * (port + 2) is told that the broker is at `outer_port`. */
+enum once_status kafka_server_create_behind(
+	struct kafka_server *server, int outer_port,
+	struct once_error *err) ONCE_MUST_CHECK;
 /* At the port and with the data of before; returns when it answers. */
 enum once_status kafka_server_start(struct kafka_server *server,
 				    struct once_error *err) ONCE_MUST_CHECK;

@@ -72,6 +72,14 @@ void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
 	init_rest(fixture, partitions);
 }
 
+void onced_fixture_init_with(struct onced_fixture *fixture, int partitions,
+			     const char *conninfo, const char *bootstrap)
+{
+	pg_fixture_init_at(&fixture->pg, conninfo);
+	kafka_fixture_init_at(&fixture->kafka, bootstrap, partitions);
+	init_rest(fixture, partitions);
+}
+
 static void stop_at(struct onced_fixture *fixture, const char *fault)
 {
 	if (fault == NULL)

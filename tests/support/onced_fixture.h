@@ -34,6 +34,9 @@ void onced_fixture_init_at(struct onced_fixture *fixture, int partitions,
 /* or with the topic on a broker of its own. */
 void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
 			   const char *bootstrap);
+/* Or both. */
+void onced_fixture_init_with(struct onced_fixture *fixture, int partitions,
+			     const char *conninfo, const char *bootstrap);
 /* The monitor (monitor.h) judges, at last. */
 void onced_fixture_fini(struct onced_fixture *fixture);
 
@@ -88,6 +91,7 @@ struct onced_options {
 	const char *instance_id; /* none */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
 	const char *conninfo;  /* the fixture's database */
+	const char *brokers;   /* the fixture's Kafka */
 	const char *lanes;     /* "2" */
 	const char *log_level; /* "info" */
 	const char *shutdown;  /* "20s" */

@@ -41,7 +41,7 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  instance_id: \"%s\"\n"
 		"  properties:\n"
 		"%s%s%s%s",
-		kafka->bootstrap, kafka->group,
+		or_else(options->brokers, kafka->bootstrap), kafka->group,
 		or_else(options->instance_id, ""),
 		or_else(options->session, "    - session.timeout.ms=6000\n"
 					  "    - heartbeat.interval.ms=300\n"),
