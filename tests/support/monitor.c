@@ -172,7 +172,7 @@ static bool read_positions(struct monitor *monitor)
 
 /* Messages of one producer are noted in the order of their offsets, but not all
  * before the next round: a late one is found by the next look. */
-static bool judge_partition(struct monitor *monitor, int partition)
+static bool judge_some(struct monitor *monitor, int partition)
 {
 	struct view *view = &monitor->views[partition];
 	struct sent_text text = { 0 };
@@ -198,6 +198,19 @@ static bool judge_partition(struct monitor *monitor, int partition)
 			   partition, unended.count, view->position,
 			   unended.first);
 	view->judged = end;
+	return true;
+}
+
+static bool judge_partition(struct monitor *monitor, int partition)
+{
+	const struct view *view = &monitor->views[partition];
+	size_t before;
+
+	do {
+		before = view->judged;
+		if (!judge_some(monitor, partition))
+			return false;
+	} while (view->judged > before);
 	return true;
 }
 

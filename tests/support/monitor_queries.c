@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	AT_ONCE = 2000 /* messages that are asked about */
+};
+
 /* ---- messages ---- */
 
 static char *copy(const char *text)
@@ -57,7 +61,8 @@ static size_t find_end(const struct sent_list *list, size_t first,
 {
 	size_t end = first;
 
-	while (end < list->count && list->items[end].offset < position)
+	while (end < list->count && end - first < AT_ONCE &&
+	       list->items[end].offset < position)
 		end++;
 	return end;
 }
@@ -115,11 +120,12 @@ void sent_text_fini(struct sent_text *text)
 void monitor_session_init(struct monitor_session *session, const char *conninfo)
 {
 	memset(session, 0, sizeof(*session));
-	snprintf(session->conninfo, sizeof(session->conninfo),
-		 "%s connect_timeout=2 application_name=monitor "
-		 "options='-c statement_timeout=5s -c enable_seqscan=off "
-		 "-c enable_hashjoin=off -c enable_mergejoin=off'",
-		 conninfo);
+	snprintf(
+		session->conninfo, sizeof(session->conninfo),
+		"%s connect_timeout=2 application_name=monitor "
+		"options='-c statement_timeout=5s -c enable_seqscan=off "
+		"-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off'",
+		conninfo);
 }
 
 void monitor_session_fini(struct monitor_session *session)
@@ -222,15 +228,15 @@ enum monitor_answer monitor_session_find_unended(
 		"SELECT count(*), coalesce(min(sent.at), -1) "
 		"FROM unnest($3::bigint[], $4::text[], $5::text[]) "
 		"AS sent (at, msg_id, biz_id) WHERE NOT EXISTS ("
-		"SELECT FROM once.consumer AS c JOIN once.consume_log AS l "
-		"ON l.consumer_id = c.id AND l.msg_id = sent.msg_id) "
+		"SELECT FROM once.consume_log AS l WHERE l.msg_id = sent.msg_id "
+		"AND l.consumer_id = ANY (ARRAY(SELECT id FROM once.consumer))) "
 		"AND NOT EXISTS ("
-		"SELECT FROM once.consumer AS c JOIN once.consume_log AS l "
-		"ON l.consumer_id = c.id AND l.biz_id = sent.biz_id) "
+		"SELECT FROM once.consume_log AS l WHERE l.biz_id = sent.biz_id "
+		"AND l.consumer_id = ANY (ARRAY(SELECT id FROM once.consumer))) "
 		"AND NOT EXISTS ("
-		"SELECT FROM once.consumer AS c JOIN once.parked AS p "
-		"ON p.consumer_id = c.id AND p.topic = $1 "
-		"AND p.partition = $2::integer AND p.message_offset = sent.at)";
+		"SELECT FROM once.parked AS p WHERE p.topic = $1 "
+		"AND p.partition = $2::integer AND p.message_offset = sent.at "
+		"AND p.consumer_id = ANY (ARRAY(SELECT id FROM once.consumer)))";
 	char partition_text[16];
 	const char *params[] = { topic, partition_text, text->offsets,
 				 text->msg_ids, text->biz_ids };

@@ -33,8 +33,9 @@ struct sent_text {
 
 void sent_list_add(struct sent_list *list, int64_t offset, const char *msg_id,
 		   const char *biz_id);
-/* Items from `first` on, up to the one whose offset isn't below `position`: its
- * index. The text is the caller's. */
+/* Items from `first` on, up to the one whose offset isn't below `position`, but
+ * some thousands at the most: the index behind the last. The text is the
+ * caller's. */
 size_t sent_list_write(const struct sent_list *list, struct sent_text *text,
 		       size_t first, int64_t position);
 void sent_list_fini(struct sent_list *list);

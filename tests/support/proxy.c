@@ -118,7 +118,7 @@ static void keep_quick(int fd)
 static void let_in(struct house *house)
 {
 	struct connection *place = find_place(house);
-	int client = accept4(house->listener, NULL, NULL, SOCK_CLOEXEC);
+	int client = accept(house->listener, NULL, NULL);
 	int server = -1;
 
 	if (client == -1)
