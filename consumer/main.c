@@ -11,12 +11,12 @@
 
 static const struct command *const commands[] = {
 	&command_run,  &command_check,  &command_migrate, &command_dev,
-	&command_demo, &command_status, &command_version,
+	&command_demo, &command_status, &command_seek,    &command_version,
 };
 
 /* In the plan, and refused by name until they are there. */
-static const char *const planned[] = { "top",  "keys", "parked",
-				       "seek", "gc",   "verify" };
+static const char *const planned[] = { "top", "keys", "parked", "gc",
+				       "verify" };
 
 enum {
 	COUNT_COMMANDS = sizeof(commands) / sizeof(commands[0]),
@@ -35,11 +35,14 @@ static void print_usage(FILE *out)
 
 static void print_help(const struct command *command)
 {
-	printf("usage: onced %s%s%s%s%s\n\n%s.\n", command->name,
+	printf("usage: onced %s%s%s%s%s%s\n\n%s.\n", command->name,
 	       command->options & TAKES_CONFIG ? " [-c FILE]" : "",
 	       command->options & TAKES_JSON ? " [--json]" : "",
 	       command->options & TAKES_DRY_RUN ? " [--dry-run]" : "",
 	       command->options & TAKES_SQL ? " [--sql FILE]" : "",
+	       command->options & TAKES_PLACE
+		       ? " --topic TOPIC [--partition NUMBER] --to PLACE"
+		       : "",
 	       command->summary);
 	if (command->help[0] != '\0')
 		printf("\n%s\n", command->help);
@@ -79,6 +82,9 @@ static int run_command(const struct command *command, int argc, char **argv)
 		{ "json", no_argument, NULL, 'j' },
 		{ "dry-run", no_argument, NULL, 'n' },
 		{ "sql", required_argument, NULL, 's' },
+		{ "topic", required_argument, NULL, 't' },
+		{ "partition", required_argument, NULL, 'p' },
+		{ "to", required_argument, NULL, 'o' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -94,6 +100,12 @@ static int run_command(const struct command *command, int argc, char **argv)
 			arguments.dry_run = true;
 		else if (option == 's' && command->options & TAKES_SQL)
 			arguments.sql_path = optarg;
+		else if (option == 't' && command->options & TAKES_PLACE)
+			arguments.topic = optarg;
+		else if (option == 'p' && command->options & TAKES_PLACE)
+			arguments.partition = optarg;
+		else if (option == 'o' && command->options & TAKES_PLACE)
+			arguments.to = optarg;
 		else if (option == 'h')
 			return print_help(command), EXIT_CODE_OK;
 		else

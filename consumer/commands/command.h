@@ -17,6 +17,9 @@ struct arguments {
 	bool json;               /* --json */
 	bool dry_run;            /* --dry-run */
 	const char *sql_path;    /* --sql; NULL: not given */
+	const char *topic;       /* --topic; likewise, */
+	const char *partition;   /* --partition, */
+	const char *to;          /* --to */
 };
 
 typedef int command_f(const struct arguments *arguments);
@@ -26,7 +29,8 @@ enum command_option {
 	TAKES_CONFIG = 1,
 	TAKES_JSON = 2,
 	TAKES_DRY_RUN = 4,
-	TAKES_SQL = 8
+	TAKES_SQL = 8,
+	TAKES_PLACE = 16
 };
 
 struct command {
@@ -42,6 +46,7 @@ extern const struct command command_check;
 extern const struct command command_migrate;
 extern const struct command command_dev;
 extern const struct command command_demo;
+extern const struct command command_seek;
 extern const struct command command_status;
 extern const struct command command_version;
 

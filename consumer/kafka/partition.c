@@ -54,6 +54,23 @@ bool partition_is_opening(const struct source_partition *partition)
 	       partition->state == PARTITION_CREATING;
 }
 
+int64_t partition_start_offset(const struct source_partition *partition)
+{
+	return partition->proving ? partition->anchor.offset
+				  : partition->fetch_next;
+}
+
+void partition_forget_log(struct source_partition *partition)
+{
+	partition->proving = false;
+	partition->suspected = false;
+	partition->anchor.offset = -1;
+	partition->pulled.offset = -1;
+	partition->witness.offset = -1;
+	partition->gone_anchor = -1;
+	partition->topic_id[0] = '\0';
+}
+
 struct address partition_address(struct source_partition *partition)
 {
 	struct address address = {
@@ -81,6 +98,7 @@ struct source_partition *partition_create(const char *topic, int32_t number,
 	}
 	partition->number = number;
 	partition->route = route;
+	partition_forget_log(partition);
 	return partition;
 }
 

@@ -3,6 +3,7 @@
  *
  *	source.c           the thread: what wakes it, what it does then
  *	source_open.c      where a partition starts
+ *	source_anchor.c    is this the log that we were in?
  *	source_pull.c      messages into parcels
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
@@ -29,7 +30,7 @@ struct partition_view {
 	int64_t committed_next;
 	int64_t lag; /* -1: not known */
 	int64_t busy_ms;
-	char why[ONCE_REASON_SIZE];
+	char why[PARTITION_WHY_SIZE];
 };
 
 /* A lane as the source sees it. */
@@ -75,6 +76,25 @@ void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);
 void source_order(struct source_partition *partition, enum order_kind kind,
 		  struct parcel *parcel);
+
+/* source_anchor.c */
+/* Before it is read: what has to come first? */
+void source_start_proof(struct source_partition *partition,
+			const struct once_position *position);
+/* The first message. false: it is from another log, and the partition halts. */
+bool source_prove(struct source *source, struct source_partition *partition,
+		  const rd_kafka_message_t *rkm);
+/* The anchor can't be had: read on without it. */
+void source_open_past_anchor(struct source *source,
+			     struct source_partition *partition);
+/* The log may be another one by now: read the anchor again, soon. */
+void source_suspect(struct source *source, struct source_partition *partition,
+		    const char *why);
+void source_halt_other_log(struct source *source,
+			   struct source_partition *partition,
+			   const char *what);
+void source_keep_anchor(struct source_partition *partition,
+			const rd_kafka_message_t *rkm);
 
 /* source_pull.c */
 void source_pull(struct source *source);

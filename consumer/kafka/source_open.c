@@ -33,7 +33,10 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 void source_open(struct source *source, struct source_partition *partition)
 {
 	(void)source;
+	if (!partition_is_held(partition))
+		partition_forget_log(partition);
 	source_forget_ahead(partition);
+	partition->suspected = false;
 	partition->fetch_next = -1;
 	partition->stored_next = -1;
 	partition_enter(partition, PARTITION_OPENING);
@@ -273,7 +276,7 @@ static rd_kafka_topic_partition_list_t *list_readable(struct source *source)
 		    at->state != PARTITION_RUNNING)
 			continue;
 		rd_kafka_topic_partition_list_add(list, at->topic, at->number)
-			->offset = at->fetch_next;
+			->offset = partition_start_offset(at);
 		at->stored_next = -1; /* assigning forgets what was stored */
 		if (at->state == PARTITION_READY)
 			partition_enter(at, PARTITION_RUNNING);

@@ -18,6 +18,7 @@ static void take_opened(struct source_partition *partition,
 	}
 	partition->fetch_next = position->next_offset;
 	partition->handled_next = position->next_offset;
+	source_start_proof(partition, position);
 	partition_enter(partition, PARTITION_READY);
 }
 

@@ -90,10 +90,20 @@ static enum once_status ask_position(struct lane_work *work,
 	return status;
 }
 
+/* A partition that is opened again has one, without a parcel. */
+static struct parcel *forget_strand(struct lane_work *work,
+				    const struct address *address)
+{
+	struct strand *strand = strands_find(&work->strands, address);
+
+	return strand == NULL ? NULL : strands_remove(&work->strands, strand);
+}
+
 static void report_opened(struct lane_work *work, const struct address *address,
 			  const struct once_position *position)
 {
 	struct report *report = calloc(1, sizeof(*report));
+	struct parcel *parcel = forget_strand(work, address);
 
 	if (report == NULL ||
 	    (position->next_offset >= 0 &&
@@ -102,6 +112,7 @@ static void report_opened(struct lane_work *work, const struct address *address,
 		abort(); /* the partition would stand still for ever */
 	report->kind = REPORT_OPENED;
 	report->address = *address;
+	report->parcel = parcel;
 	report->position = *position;
 	mailbox_put(work->options->reports, report);
 }
