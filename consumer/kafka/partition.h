@@ -69,7 +69,13 @@ struct source_partition {
 	struct once_anchor
 		pulled; /* what was pulled last; offset -1: nothing */
 	struct once_anchor witness; /* pulled while Kafka knew the group */
-	int64_t gone_anchor;        /* isn't in the log any more; -1: none */
+	int64_t opened_next;        /* where the database had it */
+	uint64_t asked_epoch;       /* when Kafka was last asked: the epoch, */
+	int64_t asked_committed;    /* `committed_next`, */
+	struct once_anchor asked_pulled; /* and `pulled` */
+	int64_t sent_next;               /* committed, not acknowledged; -1 */
+	bool looked_at;                  /* in this assignment */
+	int64_t gone_anchor; /* isn't in the log any more; -1: none */
 	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
 

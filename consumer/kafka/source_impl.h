@@ -7,6 +7,7 @@
  *	source_pull.c      messages into parcels
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
+ *	source_look.c      what Kafka believes
  *	source_rebalance.c partitions that come and go
  *	source_view.c      what others may know
  *
@@ -53,6 +54,10 @@ struct source {
 	rd_kafka_message_t **pulled; /* room for one parcel */
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
 	bool stored;            /* since the last commit */
+	rd_kafka_queue_t *answers; /* to what source_look.c asks */
+	bool looking;              /* no answer yet */
+	int64_t looked_at_ms;
+	bool passing; /* `trouble` is over when Kafka answers */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -69,6 +74,9 @@ struct source {
 
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);
+/* start_from: kafka; its offset overwrites the row, at each opening. */
+bool source_asks_kafka(const struct source *source,
+		       const struct source_partition *partition);
 void source_resolve_starts(struct source *source);
 /* Read those that are ready from where their position says. */
 void source_assign_ready(struct source *source);
@@ -109,9 +117,15 @@ void source_take_reports(struct source *source);
 /* source_offsets.c */
 void source_store_offsets(struct source *source);
 void source_commit_on_timer(struct source *source);
+/* What was stored, if anything was; doesn't wait. */
+void source_commit_stored(struct source *source);
 void source_commit_now(struct source *source);
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			rd_kafka_topic_partition_list_t *list, void *opaque);
+
+/* source_look.c */
+void source_look_on_timer(struct source *source);
+void source_take_answers(struct source *source);
 
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
@@ -123,6 +137,8 @@ struct source_partition *source_find(struct source *source, const char *topic,
 void source_publish(struct source *source);
 void source_publish_on_timer(struct source *source);
 void source_set_trouble(struct source *source, const char *text);
+/* Kafka answers: a trouble that passes by itself is over. */
+void source_flow_is_back(struct source *source);
 
 #define PARTITION_FIELDS(partition) \
 	LOG_FIELDS(LOG_TEXT("topic", (partition)->topic), \

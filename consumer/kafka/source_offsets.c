@@ -129,9 +129,23 @@ void source_commit_on_timer(struct source *source)
 		return;
 	source->committed_at_ms = now_ms;
 	source_store_offsets(source);
+	source_look_on_timer(source);
+}
+
+static void note_sent(struct source *source)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (at->queue != NULL && at->stored_next > at->sent_next)
+			at->sent_next = at->stored_next;
+}
+
+void source_commit_stored(struct source *source)
+{
 	if (!source->stored)
 		return;
 	source->stored = false;
+	note_sent(source);
 	(void)rd_kafka_commit(source->rk, NULL, 1);
 	fault_point("after_offset_commit");
 }

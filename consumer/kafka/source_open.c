@@ -107,7 +107,15 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
-static void order_creation(struct source_partition *partition, int64_t *offsets,
+bool source_asks_kafka(const struct source *source,
+		       const struct source_partition *partition)
+{
+	return source->options.cfg->kafka.start_from == START_FROM_KAFKA &&
+	       partition->state == PARTITION_OPENING;
+}
+
+static void order_creation(struct source *source,
+			   struct source_partition *partition, int64_t *offsets,
 			   size_t count)
 {
 	struct order *order = calloc(1, sizeof(*order));
@@ -118,6 +126,8 @@ static void order_creation(struct source_partition *partition, int64_t *offsets,
 	order->address = partition_address(partition);
 	order->offsets = offsets;
 	order->offset_count = count;
+	order->replace =
+		source->options.cfg->kafka.start_from == START_FROM_KAFKA;
 	partition_enter(partition, PARTITION_CREATING);
 	mailbox_put(partition->lane->orders, order);
 }
@@ -131,7 +141,8 @@ static int64_t *no_offsets(size_t count)
 	return offsets;
 }
 
-static bool start_at(struct source_partition *partition, int64_t offset)
+static bool start_at(struct source *source, struct source_partition *partition,
+		     int64_t offset)
 {
 	size_t count = (size_t)partition->number + 1;
 	int64_t *offsets = no_offsets(count);
@@ -139,7 +150,7 @@ static bool start_at(struct source_partition *partition, int64_t offset)
 	if (offsets == NULL)
 		return false;
 	offsets[partition->number] = offset;
-	order_creation(partition, offsets, count);
+	order_creation(source, partition, offsets, count);
 	return true;
 }
 
@@ -151,7 +162,7 @@ static bool start_at_first(struct source *source,
 
 	return ask_ends(source, partition->topic, partition->number, &first,
 			&end) &&
-	       start_at(partition, first);
+	       start_at(source, partition, first);
 }
 
 /* "latest" is for what exists when the group is new: all of the topic's
@@ -177,7 +188,7 @@ static bool start_all_at_end(struct source *source,
 	}
 	if (offsets == NULL)
 		return false;
-	order_creation(partition, offsets, (size_t)count);
+	order_creation(source, partition, offsets, (size_t)count);
 	return true;
 }
 
@@ -207,7 +218,7 @@ static bool resolve(struct source *source, struct source_partition *partition)
 	if (!ask_committed(source, partition, &committed))
 		return false;
 	if (committed >= 0)
-		return start_at(partition, committed);
+		return start_at(source, partition, committed);
 	return start_by_policy(source, partition);
 }
 

@@ -7,17 +7,21 @@
 
 #include <stdlib.h>
 
-static void take_opened(struct source_partition *partition,
+static void take_opened(struct source *source,
+			struct source_partition *partition,
 			const struct once_position *position)
 {
 	partition->topic_known = position->topic_known != 0;
-	if (position->next_offset < 0) {
+	if (position->next_offset < 0 || source_asks_kafka(source, partition)) {
 		partition->retry_at_ms = 0;
 		partition_enter(partition, PARTITION_RESOLVING);
 		return;
 	}
 	partition->fetch_next = position->next_offset;
 	partition->handled_next = position->next_offset;
+	partition->opened_next = partition->state == PARTITION_CREATING
+					 ? -1
+					 : position->next_offset;
 	source_start_proof(partition, position);
 	partition_enter(partition, PARTITION_READY);
 }
@@ -49,7 +53,7 @@ static void take_report(struct source *source, const struct report *report)
 	switch (report->kind) {
 	case REPORT_OPENED:
 		if (partition_is_opening(partition))
-			take_opened(partition, &report->position);
+			take_opened(source, partition, &report->position);
 		break;
 	case REPORT_HANDLED:
 		take_handled(partition, report);

@@ -95,6 +95,13 @@ void source_set_trouble(struct source *source, const char *text)
 	snprintf(source->trouble, sizeof(source->trouble), "%s", text);
 }
 
+void source_flow_is_back(struct source *source)
+{
+	if (source->passing)
+		source_set_trouble(source, "");
+	source->passing = false;
+}
+
 /* ---- Threads: admin ---- */
 
 bool source_is_alive(struct source *source, struct text *why)

@@ -25,6 +25,26 @@ static void start_and_handle(struct onced_fixture *fixture, struct onced *onced)
 	onced_wait_until_ready(onced, WAIT_MS);
 }
 
+struct expectation {
+	struct onced_fixture *fixture;
+	int64_t offset;
+};
+
+static bool is_committed(void *arg)
+{
+	const struct expectation *expected = arg;
+
+	return kafka_fixture_get_committed(&expected->fixture->kafka, 0) ==
+	       expected->offset;
+}
+
+static void wait_until_committed(struct onced_fixture *fixture, int64_t offset)
+{
+	struct expectation expected = { fixture, offset };
+
+	ck_assert(wait_until(is_committed, &expected, WAIT_MS));
+}
+
 /* With `count` messages that nobody has seen. */
 static void make_topic_again(struct onced_fixture *fixture, int64_t count)
 {
@@ -97,6 +117,51 @@ START_TEST(a_shorter_topic_made_again_while_stopped_halts)
 	onced_wait_until_not_ready(&onced, "the topic was made again", WAIT_MS);
 	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
 	check_after_a_seek(&onced, HANDLED / 2);
+}
+END_TEST
+
+/* ---- while it runs ---- */
+
+/* librdkafka says nothing, and the old offset is there: what tells is that
+ * Kafka has forgotten the group's offset with the topic. The new messages from
+ * the old offset on are handled before that is seen. */
+START_TEST(a_topic_made_again_under_a_running_process_halts)
+{
+	static const int64_t counts[] = { HANDLED / 2, HANDLED, HANDLED + 5 };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	wait_until_committed(&fixture, HANDLED);
+	make_topic_again(&fixture, counts[_i]);
+	onced_wait_until_not_ready(&onced, "made again", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	seek_to_the_beginning(&onced);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",
+			       HANDLED + counts[_i], WAIT_MS);
+	onced_fixture_check_effects(&fixture, HANDLED + counts[_i]);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* Messages come all the time, so that its own commits would hide the loss of
+ * the offset at once, if it didn't look before. */
+START_TEST(a_topic_made_again_under_a_busy_process_halts)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	wait_until_committed(&fixture, HANDLED);
+	make_topic_again(&fixture, 3 * HANDLED);
+	for (int i = 0; i < 20; i++)
+		onced_fixture_send_series(&fixture, 2000 + 100 * i, 100);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
 }
 END_TEST
 
@@ -180,6 +245,9 @@ int main(void)
 		a_topic_made_again_while_stopped_halts_though_it_has_the_offset,
 		0, 2);
 	tcase_add_test(tests, a_shorter_topic_made_again_while_stopped_halts);
+	tcase_add_loop_test(
+		tests, a_topic_made_again_under_a_running_process_halts, 0, 3);
+	tcase_add_test(tests, a_topic_made_again_under_a_busy_process_halts);
 	tcase_add_test(tests,
 		       a_removed_anchor_proves_nothing_and_halts_nothing);
 	tcase_add_test(tests, an_equal_anchor_is_not_handled_again);

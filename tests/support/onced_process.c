@@ -38,12 +38,14 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  brokers: %s\n"
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
+		"  start_from: %s\n"
 		"  properties:\n"
 		"    - session.timeout.ms=6000\n"
 		"    - heartbeat.interval.ms=300\n"
 		"%s%s%s",
 		kafka->bootstrap, kafka->group,
 		or_else(options->instance_id, ""),
+		or_else(options->start_from, "database"),
 		options->property == NULL ? "" : "    - ",
 		or_else(options->property, ""),
 		options->property == NULL ? "" : "\n");
@@ -245,13 +247,13 @@ void onced_kill(struct onced *onced)
 
 int onced_call(struct onced *onced, const char *const *arguments)
 {
-	const char *argv[8] = { program() };
+	const char *argv[16] = { program() };
 	struct process_options options = { .argv = argv,
 					   .output = onced->output };
 	struct once_error err;
 	int code;
 
-	for (size_t i = 1; *arguments != NULL && i < 7; i++)
+	for (size_t i = 1; *arguments != NULL && i < 15; i++)
 		argv[i] = *arguments++;
 	code = process_run(&options, COMMAND_MS, &err);
 	ck_assert_msg(code != -1, "%s", err.text);

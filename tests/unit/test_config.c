@@ -255,8 +255,6 @@ static const struct broken {
 	{ GOOD "prefilter:\n  local:\n    max_memory: 64MiB\n", ":9:1", "prefilter is not available yet", "take it out" },
 	{ GOOD "database:\n  durability: kafka\n", ":10:15", "not available yet", "\"database\"" },
 	{ GOOD "    order: none\n", ":9:12", "not available yet", "\"partition\"" },
-	{ "kafka:\n  brokers: a:1\n  group: g\n  start_from: kafka\nretention: forever\n" ROUTE,
-	  ":4:15", "not available yet", "\"database\"" },
 	{ "kafka:\n  brokers: a:1\n  group: g\nretention: 30d\n" ROUTE,
 	  ":4:12", "rows are never deleted yet", "\"retention: forever\"" },
 	/* what stands for something else */
