@@ -69,6 +69,7 @@ void partition_forget_log(struct source_partition *partition)
 	partition->witness.offset = -1;
 	partition->gone_anchor = -1;
 	partition->sent_next = -1;
+	partition->sent_pulled.offset = -1;
 	partition->looked_at = false;
 	partition->topic_id[0] = '\0';
 }

@@ -73,8 +73,9 @@ struct source_partition {
 	uint64_t asked_epoch;       /* when Kafka was last asked: the epoch, */
 	int64_t asked_committed;    /* `committed_next`, */
 	struct once_anchor asked_pulled; /* and `pulled` */
-	int64_t sent_next;               /* committed, not acknowledged; -1 */
-	bool looked_at;                  /* in this assignment */
+	int64_t sent_next; /* committed, perhaps not acknowledged; -1 */
+	struct once_anchor sent_pulled; /* `pulled` at that time */
+	bool looked_at;                 /* in this assignment */
 	int64_t gone_anchor; /* isn't in the log any more; -1: none */
 	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
