@@ -71,6 +71,8 @@ void partition_forget_log(struct source_partition *partition)
 	partition->sent_next = -1;
 	partition->sent_pulled.offset = -1;
 	partition->looked_at = false;
+	partition->watched = PARTITION_FLOWS;
+	partition->watched_at = -1;
 	partition->topic_id[0] = '\0';
 }
 

@@ -38,6 +38,13 @@ enum partition_state {
 #undef X
 };
 
+/* What a running one is seen to do. */
+enum partition_watched {
+	PARTITION_FLOWS,
+	PARTITION_HELD_BACK, /* by an open transaction of a producer */
+	PARTITION_STALLED    /* there is data, and none comes */
+};
+
 /* Room for a reason, and the command that helps. */
 #define PARTITION_WHY_SIZE 768
 
@@ -60,7 +67,11 @@ struct source_partition {
 	int64_t stored_next;          /* given to librdkafka; -1: nothing */
 	int64_t committed_next;       /* acknowledged by Kafka; -1: nothing */
 	int64_t retry_at_ms;          /* of RESOLVING */
-	char why[PARTITION_WHY_SIZE]; /* it is halted */
+	char why[PARTITION_WHY_SIZE]; /* it is halted, or stalls */
+
+	enum partition_watched watched;
+	int64_t watched_at;     /* its position when it last moved */
+	int64_t still_since_ms; /* or was last asked for */
 
 	/* Is this the log that we were in? */
 	bool proving;              /* `anchor` has to come first */

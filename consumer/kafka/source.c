@@ -117,6 +117,7 @@ static void turn(struct source *source)
 	source_take_answers(source);
 	source_pull(source);
 	source_commit_on_timer(source);
+	source_watch_on_timer(source);
 	source_publish_on_timer(source);
 }
 

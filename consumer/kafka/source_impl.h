@@ -8,6 +8,7 @@
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
  *	source_look.c      what Kafka believes
+ *	source_watch.c     data that doesn't come
  *	source_rebalance.c partitions that come and go
  *	source_view.c      what others may know
  *
@@ -27,6 +28,7 @@ struct partition_view {
 	const char *topic; /* the partition's, which stays */
 	int32_t number;
 	enum partition_state state;
+	enum partition_watched watched;
 	int64_t handled_next;
 	int64_t committed_next;
 	int64_t lag; /* -1: not known */
@@ -57,6 +59,7 @@ struct source {
 	rd_kafka_queue_t *answers; /* to what source_look.c asks */
 	bool looking;              /* no answer yet */
 	int64_t looked_at_ms;
+	int64_t watched_at_ms;
 	bool passing; /* `trouble` is over when Kafka answers */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
@@ -126,6 +129,9 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 /* source_look.c */
 void source_look_on_timer(struct source *source);
 void source_take_answers(struct source *source);
+
+/* source_watch.c */
+void source_watch_on_timer(struct source *source);
 
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,

@@ -120,6 +120,25 @@ START_TEST(a_shorter_topic_made_again_while_stopped_halts)
 }
 END_TEST
 
+/* The offset that is read first is the new log's end: in range, and nothing
+ * comes. */
+START_TEST(a_topic_made_again_shorter_by_one_is_told)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, HANDLED - 1);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "its log ends at 9, before",
+				   WAIT_MS);
+	onced_fixture_send_series(&fixture, 3000, 1);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	check_after_a_seek(&onced, HANDLED);
+}
+END_TEST
+
 /* ---- while it runs ---- */
 
 /* librdkafka says nothing, and the old offset is there: what tells is that
@@ -245,6 +264,7 @@ int main(void)
 		a_topic_made_again_while_stopped_halts_though_it_has_the_offset,
 		0, 2);
 	tcase_add_test(tests, a_shorter_topic_made_again_while_stopped_halts);
+	tcase_add_test(tests, a_topic_made_again_shorter_by_one_is_told);
 	tcase_add_loop_test(
 		tests, a_topic_made_again_under_a_running_process_halts, 0, 3);
 	tcase_add_test(tests, a_topic_made_again_under_a_busy_process_halts);
