@@ -11,17 +11,36 @@
 
 static const struct command *const commands[] = {
 	&command_run,  &command_check,  &command_migrate, &command_dev,
-	&command_demo, &command_status, &command_seek,    &command_version,
+	&command_demo, &command_status, &command_parked,  &command_seek,
+	&command_version,
 };
 
 /* In the plan, and refused by name until they are there. */
-static const char *const planned[] = { "top", "keys", "parked", "gc",
-				       "verify" };
+static const char *const planned[] = { "top", "keys", "gc", "verify" };
+
+static const struct {
+	const char *word;
+	const char *value;
+	const char *text;
+} option_rows[COUNT_OPTIONS] = {
+#define X(name, word, value, text) { word, value, text },
+	COMMAND_OPTION_TABLE(X)
+#undef X
+};
 
 enum {
 	COUNT_COMMANDS = sizeof(commands) / sizeof(commands[0]),
-	COUNT_PLANNED = sizeof(planned) / sizeof(planned[0])
+	COUNT_PLANNED = sizeof(planned) / sizeof(planned[0]),
+	HELP = COUNT_OPTIONS, /* what getopt returns, beside the options */
+	USAGE_SIZE = 80
 };
+
+static bool takes(const struct command *command, int option)
+{
+	return (command->options & 1u << option) != 0;
+}
+
+/* ---- help ---- */
 
 static void print_usage(FILE *out)
 {
@@ -33,26 +52,66 @@ static void print_usage(FILE *out)
 		     "log to stderr.\n");
 }
 
+static void print_option(const char *word, const char *value, const char *text)
+{
+	char usage[USAGE_SIZE];
+
+	snprintf(usage, sizeof(usage), "%s--%s%s%s",
+		 strcmp(word, "config") == 0 ? "-c, " : "", word,
+		 value == NULL ? "" : " ", value == NULL ? "" : value);
+	printf("  %-20s  %s\n", usage, text);
+}
+
+static void print_parts(const struct command *command)
+{
+	printf("usage: onced %s PART …\n\n%s.\n\n", command->name,
+	       command->summary);
+	for (size_t i = 0; command->parts[i] != NULL; i++)
+		printf("  %-16s %s\n", command->parts[i]->name,
+		       command->parts[i]->summary);
+	printf("\n%s\n", command->help);
+}
+
 static void print_help(const struct command *command)
 {
-	printf("usage: onced %s%s%s%s%s%s\n\n%s.\n", command->name,
-	       command->options & TAKES_CONFIG ? " [-c FILE]" : "",
-	       command->options & TAKES_JSON ? " [--json]" : "",
-	       command->options & TAKES_DRY_RUN ? " [--dry-run]" : "",
-	       command->options & TAKES_SQL ? " [--sql FILE]" : "",
-	       command->options & TAKES_PLACE
-		       ? " --topic TOPIC [--partition NUMBER] --to PLACE"
-		       : "",
+	if (command->run == NULL) {
+		print_parts(command);
+		return;
+	}
+	printf("usage: onced %s%s%s%s\n\n%s.\n", command->name,
+	       command->options == 0 ? "" : " [OPTION]…",
+	       command->operands == NULL ? "" : " ",
+	       command->operands == NULL ? "" : command->operands,
 	       command->summary);
 	if (command->help[0] != '\0')
 		printf("\n%s\n", command->help);
+	printf("\n");
+	for (int i = 0; i < COUNT_OPTIONS; i++)
+		if (takes(command, i))
+			print_option(option_rows[i].word, option_rows[i].value,
+				     option_rows[i].text);
+	print_option("help", NULL, "this");
 }
+
+/* ---- which command ---- */
 
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COUNT_COMMANDS; i++)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
+	return NULL;
+}
+
+/* "list" is the part "parked list" of "parked". */
+static const struct command *find_part(const struct command *command,
+				       const char *name)
+{
+	size_t behind = strlen(command->name) + 1;
+
+	for (size_t i = 0; command->parts[i] != NULL; i++)
+		if (strcmp(command->parts[i]->name + behind, name) == 0)
+			return command->parts[i];
 	return NULL;
 }
 
@@ -75,45 +134,71 @@ static int refuse_option(const struct command *command)
 	return EXIT_CODE_USAGE;
 }
 
+/* ---- what it is given ---- */
+
+static void fill_options(struct option options[COUNT_OPTIONS + 2])
+{
+	for (int i = 0; i < COUNT_OPTIONS; i++)
+		options[i] = (struct option){ option_rows[i].word,
+					      option_rows[i].value == NULL
+						      ? no_argument
+						      : required_argument,
+					      NULL, i };
+	options[HELP] = (struct option){ "help", no_argument, NULL, HELP };
+	options[HELP + 1] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+/* What getopt returns for -c and -h is their letter. */
+static int number_of(int option)
+{
+	if (option == 'c')
+		return OPTION_CONFIG;
+	return option == 'h' ? HELP : option;
+}
+
+static int run_with(const struct command *command, struct arguments *arguments,
+		    int argc, char **argv)
+{
+	arguments->operands = (const char *const *)argv + optind;
+	arguments->operand_count = (size_t)(argc - optind);
+	if (arguments->operand_count > command->operands_most)
+		return refuse_option(command);
+	if (arguments->given[OPTION_CONFIG] != NULL)
+		arguments->config_path = arguments->given[OPTION_CONFIG];
+	arguments->json = arguments->given[OPTION_JSON] != NULL;
+	arguments->dry_run = arguments->given[OPTION_DRY_RUN] != NULL;
+	return command->run(arguments);
+}
+
 static int run_command(const struct command *command, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "sql", required_argument, NULL, 's' },
-		{ "topic", required_argument, NULL, 't' },
-		{ "partition", required_argument, NULL, 'p' },
-		{ "to", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct arguments arguments = { .config_path = "onced.yaml" };
+	struct option options[COUNT_OPTIONS + 2];
 	int option;
 
+	fill_options(options);
 	while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
-		if (option == 'c' && command->options & TAKES_CONFIG)
-			arguments.config_path = optarg;
-		else if (option == 'j' && command->options & TAKES_JSON)
-			arguments.json = true;
-		else if (option == 'n' && command->options & TAKES_DRY_RUN)
-			arguments.dry_run = true;
-		else if (option == 's' && command->options & TAKES_SQL)
-			arguments.sql_path = optarg;
-		else if (option == 't' && command->options & TAKES_PLACE)
-			arguments.topic = optarg;
-		else if (option == 'p' && command->options & TAKES_PLACE)
-			arguments.partition = optarg;
-		else if (option == 'o' && command->options & TAKES_PLACE)
-			arguments.to = optarg;
-		else if (option == 'h')
+		option = number_of(option);
+		if (option == HELP)
 			return print_help(command), EXIT_CODE_OK;
-		else
+		if (option >= COUNT_OPTIONS || !takes(command, option))
 			return refuse_option(command);
+		arguments.given[option] = optarg == NULL ? "" : optarg;
 	}
-	if (optind < argc)
+	return run_with(command, &arguments, argc, argv);
+}
+
+static int run_part(const struct command *command, int argc, char **argv)
+{
+	const struct command *part;
+
+	if (argc > 1 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return print_help(command), EXIT_CODE_OK;
+	part = argc > 1 ? find_part(command, argv[1]) : NULL;
+	if (part == NULL)
 		return refuse_option(command);
-	return command->run(&arguments);
+	return run_command(part, argc - 1, argv + 1);
 }
 
 static void block_signals(void)
@@ -145,5 +230,7 @@ int main(int argc, char **argv)
 	if (command == NULL)
 		return refuse_command(argv[1]);
 	block_signals();
+	if (command->run == NULL)
+		return run_part(command, argc - 1, argv + 1);
 	return run_command(command, argc - 1, argv + 1);
 }

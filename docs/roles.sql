@@ -1,9 +1,11 @@
 -- The role that onced runs as: it can run, and can't migrate. As the owner of
 -- the schema, after "onced migrate":
 --
---	psql -v role=onced -f docs/roles.sql
+--	psql -v role=onced -v operator=onced_operator -f docs/roles.sql
 --
--- and grant it, beside, what your handlers do with your own tables.
+-- and grant it, beside, what your handlers do with your own tables. The operator
+-- is for people at "onced status" and "onced parked": it touches no position, no
+-- claim and none of your tables.
 
 CREATE ROLE :"role" LOGIN;
 GRANT USAGE ON SCHEMA once TO :"role";
@@ -16,3 +18,14 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON once.instance TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.in_hand TO :"role";
 GRANT SELECT, INSERT ON once.audit TO :"role";
 GRANT SELECT, INSERT, DELETE ON once.commit_guard TO :"role";
+
+CREATE ROLE :"operator" LOGIN;
+GRANT USAGE ON SCHEMA once TO :"operator";
+GRANT SELECT ON once.migration, once.consumer, once.position, once.parked,
+    once.in_hand, once.audit TO :"operator";
+GRANT UPDATE (state, retry_at, attempts, crashes), DELETE ON once.parked
+    TO :"operator";
+-- To lock its rows, which asks for an UPDATE of some column.
+GRANT UPDATE (since), DELETE ON once.in_hand TO :"operator";
+GRANT INSERT (person, command, subject, rows_changed) ON once.audit
+    TO :"operator";

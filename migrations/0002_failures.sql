@@ -47,6 +47,11 @@ LANGUAGE sql STABLE AS $$
            AND NOT once.is_alive(instance)
 $$;
 
+-- A session looks for what is due among its own consumers.
+DROP INDEX once.parked_due;
+CREATE INDEX parked_due ON once.parked (consumer_id, retry_at)
+    WHERE state = 'waiting';
+
 -- What people did to messages and positions, and who they were.
 CREATE TABLE once.audit (
     id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

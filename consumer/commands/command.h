@@ -12,33 +12,66 @@
 
 #include <stdbool.h>
 
+/* Every option of every command: its word; what stands behind it (NULL: it is
+ * given or not); a sentence for --help. */
+/* clang-format off */
+#define COMMAND_OPTION_TABLE(X)                                              \
+	X(CONFIG,     "config",     "FILE",   "the configuration; onced.yaml") \
+	X(SQL,        "sql",        "FILE",   "statements to run first")      \
+	X(ROUTE,      "route",      "NAME",   "of this handler only")         \
+	X(SCOPE,      "scope",      "SCOPE",  "of this scope, whatever the "  \
+					      "configuration says")           \
+	X(TOPIC,      "topic",      "TOPIC",  "of this topic")                \
+	X(PARTITION,  "partition",  "N",      "of this partition")            \
+	X(TO,         "to",         "PLACE",  "earliest, latest, an offset, @TIME")  \
+	X(OFFSET,     "offset",     "N",      "at this offset")               \
+	X(STATE,      "state",      "STATE",  "dead or waiting")              \
+	X(REASON,     "reason",     "CAUSE",  "parked for this reason")       \
+	X(KEY,        "key",        "KEY",    "msg_id, biz_id or Kafka key is " \
+					      "exactly that")                 \
+	X(OLDER_THAN, "older-than", "TIME",   "parked longer ago; 90s, 1h, 7d") \
+	X(NEWER_THAN, "newer-than", "TIME",   "parked since then")            \
+	X(LIMIT,      "limit",      "N",      "at most so many")              \
+	X(WAITING,    "waiting",    NULL,     "waiting ones, too")            \
+	X(ALL,        "all",        NULL,     "really all: no other choice is made") \
+	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
+	X(JSON,       "json",       NULL,     "for scripts")
+/* clang-format on */
+
+enum command_option {
+#define X(name, word, value, text) OPTION_##name,
+	COMMAND_OPTION_TABLE(X)
+#undef X
+	COUNT_OPTIONS
+};
+
+/* Which of them a command takes. */
+enum {
+#define X(name, word, value, text) TAKES_##name = 1 << OPTION_##name,
+	COMMAND_OPTION_TABLE(X)
+#undef X
+};
+
 struct arguments {
-	const char *config_path; /* -c; "onced.yaml" */
-	bool json;               /* --json */
-	bool dry_run;            /* --dry-run */
-	const char *sql_path;    /* --sql; NULL: not given */
-	const char *topic;       /* --topic; likewise, */
-	const char *partition;   /* --partition, */
-	const char *to;          /* --to */
+	const char *config_path; /* "onced.yaml" unless it is given */
+	bool json;
+	bool dry_run;
+	const char *given[COUNT_OPTIONS]; /* NULL: not given */
+	const char *const *operands;      /* what isn't an option */
+	size_t operand_count;
 };
 
 typedef int command_f(const struct arguments *arguments);
 
-/* Which options a command takes, beside --help. */
-enum command_option {
-	TAKES_CONFIG = 1,
-	TAKES_JSON = 2,
-	TAKES_DRY_RUN = 4,
-	TAKES_SQL = 8,
-	TAKES_PLACE = 16
-};
-
 struct command {
-	const char *name;
-	const char *summary; /* one line, for the list */
-	const char *help;    /* more, for --help of it */
-	unsigned options;    /* enum command_option */
-	command_f *run;
+	const char *name;     /* "status", "parked list" */
+	const char *summary;  /* one line, for the list */
+	const char *help;     /* more, for --help of it */
+	const char *operands; /* as the usage shows them; NULL: none */
+	size_t operands_most; /* how many it takes */
+	unsigned options;     /* TAKES_…, beside --help */
+	command_f *run;       /* NULL: a second word names one of */
+	const struct command *const *parts; /* these; NULL-terminated */
 };
 
 extern const struct command command_run;
@@ -48,6 +81,7 @@ extern const struct command command_dev;
 extern const struct command command_demo;
 extern const struct command command_seek;
 extern const struct command command_status;
+extern const struct command command_parked;
 extern const struct command command_version;
 
 /* The checked configuration, or NULL when all its faults are on stderr. */

@@ -126,8 +126,8 @@ static enum once_status prepare(const struct arguments *arguments,
 
 	if (status == ONCE_OK)
 		status = create_topics(cfg, sandbox->broker, err);
-	if (status == ONCE_OK && arguments->sql_path != NULL)
-		status = run_sql_file(arguments->sql_path,
+	if (status == ONCE_OK && arguments->given[OPTION_SQL] != NULL)
+		status = run_sql_file(arguments->given[OPTION_SQL],
 				      sandbox->postgres.conninfo, err);
 	return status;
 }

@@ -96,7 +96,7 @@ static enum once_status seek_to(const struct config *cfg, struct page *page,
 	const struct once_seek_options options = {
 		.conninfo = cfg->database.conninfo,
 		.group = cfg->kafka.group,
-		.topic = arguments->topic,
+		.topic = arguments->given[OPTION_TOPIC],
 		.offsets = offsets,
 		.count = count,
 		.person = person,
@@ -107,9 +107,11 @@ static enum once_status seek_to(const struct config *cfg, struct page *page,
 	name_person(person, sizeof(person));
 	snprintf(subject, sizeof(subject),
 		 "group %s, topic %s, partition %s, to %s", cfg->kafka.group,
-		 arguments->topic,
-		 arguments->partition == NULL ? "all" : arguments->partition,
-		 arguments->to);
+		 arguments->given[OPTION_TOPIC],
+		 arguments->given[OPTION_PARTITION] == NULL
+			 ? "all"
+			 : arguments->given[OPTION_PARTITION],
+		 arguments->given[OPTION_TO]);
 	return once_seek(&options, take_move, page, err);
 }
 
@@ -117,8 +119,9 @@ static enum once_status run_seek(const struct config *cfg, struct page *page,
 				 const struct arguments *arguments,
 				 int32_t partition, struct once_error *err)
 {
-	const struct seek_request request = { arguments->topic, partition,
-					      arguments->to };
+	const struct seek_request request = { arguments->given[OPTION_TOPIC],
+					      partition,
+					      arguments->given[OPTION_TO] };
 	int64_t *offsets = NULL;
 	size_t count = 0;
 	enum once_status status =
@@ -157,7 +160,7 @@ static bool parse_partition(const char *text, int32_t *ret_partition)
 static const char *find_refusal(const struct config *cfg,
 				const struct arguments *arguments)
 {
-	if (config_route_of(cfg, arguments->topic) < 0)
+	if (config_route_of(cfg, arguments->given[OPTION_TOPIC]) < 0)
 		return "no handler of this configuration takes that topic";
 	if (cfg->kafka.start_from == START_FROM_KAFKA)
 		return "start_from is \"kafka\": stop the group, and set its "
@@ -167,7 +170,7 @@ static const char *find_refusal(const struct config *cfg,
 
 static int seek(const struct arguments *arguments)
 {
-	struct page page = { .topic = arguments->topic,
+	struct page page = { .topic = arguments->given[OPTION_TOPIC],
 			     .json = arguments->json,
 			     .dry_run = arguments->dry_run };
 	struct config *cfg;
@@ -176,8 +179,9 @@ static int seek(const struct arguments *arguments)
 	int32_t partition;
 	int code = EXIT_CODE_USAGE;
 
-	if (arguments->topic == NULL || arguments->to == NULL ||
-	    !parse_partition(arguments->partition, &partition)) {
+	if (arguments->given[OPTION_TOPIC] == NULL ||
+	    arguments->given[OPTION_TO] == NULL ||
+	    !parse_partition(arguments->given[OPTION_PARTITION], &partition)) {
 		fprintf(stderr, "onced: seek wants --topic TOPIC, --to PLACE, "
 				"and may have --partition NUMBER\n");
 		return EXIT_CODE_USAGE;
@@ -207,6 +211,7 @@ const struct command command_seek = {
 		"@2026-01-31T12:00:00Z (or @ and ms since 1970). Without\n"
 		"--partition: in all partitions. --dry-run tells what it would\n"
 		"mean. It is written down in once.audit.",
-	.options = TAKES_CONFIG | TAKES_JSON | TAKES_DRY_RUN | TAKES_PLACE,
+	.options = TAKES_CONFIG | TAKES_TOPIC | TAKES_PARTITION | TAKES_TO |
+		   TAKES_DRY_RUN | TAKES_JSON,
 	.run = seek,
 };

@@ -111,6 +111,7 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 		fill_scope(cfg, &cfg->routes[i], faults);
 	if (faults->broken)
 		return;
+	config_check_durability(cfg, tree->root, faults);
 	config_check_routes(cfg, tree->root, faults);
 }
 

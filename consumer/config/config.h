@@ -15,10 +15,6 @@ enum start_from {
 	START_FROM_DATABASE,
 	START_FROM_KAFKA
 };
-enum route_order {
-	ORDER_PARTITION,
-	ORDER_NONE
-};
 enum initial_position {
 	INITIAL_EARLIEST,
 	INITIAL_LATEST,
@@ -57,6 +53,7 @@ struct retry_config {
 	unsigned max_attempts; /* 0: for ever */
 	int64_t first_delay_ms;
 	int64_t max_delay_ms;
+	unsigned max_crashes; /* 0: no limit */
 };
 
 struct route_config {
@@ -68,7 +65,7 @@ struct route_config {
 	char *biz_id; /* NULL: none */
 	char *fingerprint;
 	char *scope; /* never empty: <group>/<name> unless set */
-	enum route_order order;
+	enum once_order order;
 	enum initial_position initial_position;
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;

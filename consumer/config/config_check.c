@@ -1,6 +1,7 @@
 /*
- * Routes against each other. Each is compared with those before it, so a fault
- * is told once, at the later one, and names the line of the earlier.
+ * Options against each other; most of it, routes against each other. Each is
+ * compared with those before it, so a fault is told once, at the later one, and
+ * names the line of the earlier.
  *
  * Two routes never share a scope: a message of the one would count as a
  * duplicate of the other's and its own handler would not be called. Topics that
@@ -10,6 +11,28 @@
 
 #include <string.h>
 
+static struct place place_of(const struct tree_node *node, const char *key)
+{
+	const struct tree_node *member = tree_find(node, key);
+
+	return member == NULL ? node->place : member->place;
+}
+
+/* A crash then takes back transactions whose offsets Kafka has already. */
+void config_check_durability(const struct config *cfg,
+			     const struct tree_node *root,
+			     struct faults *faults)
+{
+	if (cfg->database.durability != ONCE_DURABILITY_SOURCE ||
+	    cfg->kafka.start_from == START_FROM_DATABASE)
+		return;
+	faults_add(faults, place_of(tree_find(root, "database"), "durability"),
+		   "database.durability can't be kafka while kafka.start_from "
+		   "is kafka: what a crash of the database loses is found only "
+		   "by its own positions; write \"database\" for one of the "
+		   "two");
+}
+
 /* The n-th item of a list. */
 static const struct tree_node *item_at(const struct tree_node *list, size_t n)
 {
@@ -18,13 +41,6 @@ static const struct tree_node *item_at(const struct tree_node *list, size_t n)
 	while (n-- > 0)
 		item = item->next;
 	return item;
-}
-
-static struct place place_of(const struct tree_node *node, const char *key)
-{
-	const struct tree_node *member = tree_find(node, key);
-
-	return member == NULL ? node->place : member->place;
 }
 
 static bool same(const char *a, const char *b)

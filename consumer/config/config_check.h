@@ -9,5 +9,9 @@
  * refused before. */
 void config_check_routes(const struct config *cfg, const struct tree_node *root,
 			 struct faults *faults);
+/* Commits that a crash may take back ask for the database's own positions. */
+void config_check_durability(const struct config *cfg,
+			     const struct tree_node *root,
+			     struct faults *faults);
 
 #endif

@@ -248,6 +248,73 @@ static void check_times(const struct kafka_config *kafka, struct faults *faults)
 			   "a third, so that one lost heartbeat costs nothing");
 }
 
+static bool has_value(const struct kafka_config *kafka, const char *name,
+		      const char *value)
+{
+	const struct name_value *given = find_given(kafka, name);
+
+	return given != NULL && strcmp(given->value, value) == 0;
+}
+
+/* Members that give up all and members that don't can't be of one group. */
+static void check_assignors(const struct kafka_config *kafka,
+			    struct faults *faults)
+{
+	const struct name_value *given =
+		find_given(kafka, "partition.assignment.strategy");
+
+	if (given != NULL && strchr(given->value, ',') != NULL &&
+	    strstr(given->value, "cooperative-sticky") != NULL)
+		faults_add(faults, place_of(given),
+			   "kafka.properties: partition.assignment.strategy "
+			   "can't mix cooperative-sticky with others; write it "
+			   "alone, and stop all members before you change it");
+}
+
+/* KIP-848: the brokers keep the sessions and share out the partitions. */
+static void check_consumer_protocol(const struct kafka_config *kafka,
+				    struct faults *faults)
+{
+	static const struct {
+		const char *name;
+		const char *instead;
+	} theirs[] = {
+		{ "session.timeout.ms",
+		  "set group.consumer.session.timeout.ms at the brokers" },
+		{ "heartbeat.interval.ms",
+		  "set group.consumer.heartbeat.interval.ms at the brokers" },
+		{ "partition.assignment.strategy",
+		  "write group.remote.assignor" },
+	};
+
+	for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
+		const struct name_value *given =
+			find_given(kafka, theirs[i].name);
+
+		if (given != NULL)
+			faults_add(faults, place_of(given),
+				   "kafka.properties: \"%s\" can't be set with "
+				   "group.protocol=consumer; %s, or leave it "
+				   "out",
+				   theirs[i].name, theirs[i].instead);
+	}
+}
+
+static void check_classic_protocol(const struct kafka_config *kafka,
+				   struct faults *faults)
+{
+	const struct name_value *given =
+		find_given(kafka, "group.remote.assignor");
+
+	if (given != NULL)
+		faults_add(faults, place_of(given),
+			   "kafka.properties: group.remote.assignor is for "
+			   "group.protocol=consumer; write "
+			   "partition.assignment.strategy");
+	check_assignors(kafka, faults);
+	check_times(kafka, faults);
+}
+
 static void warn_unwise(const struct kafka_config *kafka, struct faults *faults)
 {
 	const struct name_value *poll =
@@ -272,6 +339,9 @@ void kafka_properties_check(const struct kafka_config *kafka,
 {
 	for (size_t i = 0; i < kafka->property_count; i++)
 		check_property(&kafka->properties[i], check, arg, faults);
-	check_times(kafka, faults);
+	if (has_value(kafka, "group.protocol", "consumer"))
+		check_consumer_protocol(kafka, faults);
+	else
+		check_classic_protocol(kafka, faults);
 	warn_unwise(kafka, faults);
 }

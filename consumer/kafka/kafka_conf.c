@@ -20,7 +20,6 @@ struct setting {
 /* Better for us than librdkafka's own; the user's properties come after. */
 static const struct setting defaults[] = {
 	{ "client.id",                          "onced" },
-	{ "partition.assignment.strategy",      "range,roundrobin" },
 	{ "check.crcs",                         "true" },
 	{ "queued.max.messages.kbytes",         "16384" },
 	{ "fetch.max.bytes",                    "16777216" },
@@ -44,12 +43,26 @@ static const struct setting owned[] = {
 	{ "enable.partition.eof",     "false" },
 	{ "allow.auto.create.topics", "false" },
 };
+
+/* What an older librdkafka hasn't got, or has with faults: cooperative-sticky
+ * aborted, looped or lost its assignment at times. NULL: any value. */
+static const struct {
+	const char *name;
+	const char *value;
+	int version;
+	const char *text;
+} needs[] = {
+	{ "partition.assignment.strategy", "cooperative-sticky", 0x020a0100, "2.10.1" },
+	{ "group.protocol",                "consumer",           0x020c0000, "2.12.0" },
+	{ "group.remote.assignor",         NULL,                 0x020c0000, "2.12.0" },
+};
 /* clang-format on */
 
 enum {
 	COUNT_DEFAULTS = sizeof(defaults) / sizeof(defaults[0]),
 	COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
-	COUNT_OWNED = sizeof(owned) / sizeof(owned[0])
+	COUNT_OWNED = sizeof(owned) / sizeof(owned[0]),
+	COUNT_NEEDS = sizeof(needs) / sizeof(needs[0])
 };
 
 static enum once_status set(rd_kafka_conf_t *conf, const char *name,
@@ -155,20 +168,49 @@ enum once_status kafka_conf_check_version(int version, struct once_error *err)
 			 rd_kafka_version_str());
 }
 
+bool kafka_conf_check_value(int version, const char *name, const char *value,
+			    char *text, size_t size)
+{
+	for (size_t i = 0; i < COUNT_NEEDS; i++) {
+		if (version >= needs[i].version ||
+		    strcmp(name, needs[i].name) != 0 ||
+		    (needs[i].value != NULL &&
+		     strstr(value, needs[i].value) == NULL))
+			continue;
+		snprintf(text, size,
+			 "%s needs librdkafka %s or newer, and this is %s",
+			 needs[i].value == NULL ? "it" : needs[i].value,
+			 needs[i].text, rd_kafka_version_str());
+		return false;
+	}
+	return true;
+}
+
 const char *source_library_version(void)
 {
 	return rd_kafka_version_str();
+}
+
+static bool try_property(const char *name, const char *value, char *text,
+			 size_t size)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_conf_res_t res =
+		rd_kafka_conf_set(conf, name, value, text, size);
+
+	rd_kafka_conf_destroy(conf);
+	return res == RD_KAFKA_CONF_OK;
 }
 
 const char *source_check_property(void *arg, const char *name,
 				  const char *value)
 {
 	static char text[400]; /* main thread, while the file is checked */
-	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	rd_kafka_conf_res_t res =
-		rd_kafka_conf_set(conf, name, value, text, sizeof(text));
 
 	(void)arg;
-	rd_kafka_conf_destroy(conf);
-	return res == RD_KAFKA_CONF_OK ? NULL : text;
+	if (!kafka_conf_check_value(rd_kafka_version(), name, value, text,
+				    sizeof(text)) ||
+	    !try_property(name, value, text, sizeof(text)))
+		return text;
+	return NULL;
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <librdkafka/rdkafka.h>
+#include <stdbool.h>
 
 /* A consumer that stores and commits only what we tell it. `opaque` and the
  * callbacks are the caller's to set. NULL: see `err`. */
@@ -17,5 +18,10 @@ enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err);
 
 /* 2.1 and 2.2 lose offsets or start over. */
 enum once_status kafka_conf_check_version(int version, struct once_error *err);
+
+/* Does a librdkafka of that version have this value, and soundly? false: `text`
+ * says which version does. */
+bool kafka_conf_check_value(int version, const char *name, const char *value,
+			    char *text, size_t size);
 
 #endif

@@ -17,7 +17,8 @@ static const unsigned allowed[] = {
 		TO(RESOLVING) | TO(READY) | TO(HALTED) | TO(DROPPING),
 	[PARTITION_READY] =
 		TO(OPENING) | TO(RUNNING) | TO(HALTED) | TO(DROPPING),
-	[PARTITION_RUNNING] = TO(OPENING) | TO(HALTED) | TO(DROPPING),
+	[PARTITION_RUNNING] =
+		TO(OPENING) | TO(READY) | TO(HALTED) | TO(DROPPING),
 	[PARTITION_HALTED] = TO(HALTED) | TO(DROPPING),
 	[PARTITION_DROPPING] = TO(IDLE) | TO(OPENING),
 };
@@ -104,6 +105,7 @@ struct source_partition *partition_create(const char *topic, int32_t number,
 	partition->number = number;
 	partition->route = route;
 	partition_forget_log(partition);
+	partition->first_next = -1;
 	return partition;
 }
 

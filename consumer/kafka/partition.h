@@ -6,9 +6,12 @@
  *	           ↓        ↑
  *	       RESOLVING → CREATING             it hadn't: where to start?
  *
- *	READY, RUNNING → OPENING    the position isn't what we thought, or the
- *log any → HALTED         only a person can say how to go on any → DROPPING →
- *IDLE    revoked, or we stop
+ *	READY, RUNNING → OPENING    the position or the log isn't what we
+ *thought
+ *
+ *	RUNNING → READY      to be read anew from where we are
+ *	any → HALTED         only a person can say how to go on
+ *	any → DROPPING → IDLE    revoked, or we stop
  *
  * Threads: the source's.
  */
@@ -58,10 +61,12 @@ struct source_partition {
 	enum partition_state state;
 	uint64_t epoch;          /* of the assignment */
 	rd_kafka_queue_t *queue; /* NULL: not assigned */
+	bool assigned;           /* librdkafka reads it */
 	bool topic_known;        /* the group has a position in the topic */
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;
 	rd_kafka_message_t *ahead;    /* pulled while it was busy */
+	int64_t first_next;           /* the first we were told; -1: nothing */
 	int64_t fetch_next;           /* to be pulled next; -1: not known */
 	int64_t handled_next;         /* all before it is in the database */
 	int64_t stored_next;          /* given to librdkafka; -1: nothing */

@@ -140,6 +140,7 @@ static void *run_source(void *arg)
 		sleep_until_woken(source);
 	}
 	rd_kafka_consumer_close(source->rk); /* calls source_rebalance() */
+	source_let_go(source);
 	if (atomic_load(&source->ending) == SOURCE_RUNNING) {
 		wait_for_parcels(source);
 		rd_kafka_queue_destroy(source->answers);

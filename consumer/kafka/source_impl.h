@@ -4,6 +4,7 @@
  *	source.c           the thread: what wakes it, what it does then
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
+ *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
@@ -54,13 +55,16 @@ struct source {
 	struct source_partition *partitions;
 	size_t parcels_out;          /* in the hands of lanes */
 	rd_kafka_message_t **pulled; /* room for one parcel */
+	bool incremental;            /* rebalances name only what changes */
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
+	int64_t assign_at_ms;   /* not before: it was refused */
 	bool stored;            /* since the last commit */
 	rd_kafka_queue_t *answers; /* to what source_look.c asks */
 	bool looking;              /* no answer yet */
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
-	bool passing; /* `trouble` is over when Kafka answers */
+	bool passing;    /* `trouble` is over when Kafka answers */
+	bool committing; /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -81,8 +85,6 @@ void source_open(struct source *source, struct source_partition *partition);
 bool source_asks_kafka(const struct source *source,
 		       const struct source_partition *partition);
 void source_resolve_starts(struct source *source);
-/* Read those that are ready from where their position says. */
-void source_assign_ready(struct source *source);
 void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);
 void source_order(struct source_partition *partition, enum order_kind kind,
@@ -107,6 +109,14 @@ void source_halt_other_log(struct source *source,
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm);
 
+/* source_assign.c */
+/* The answer to partitions that came: nothing of them is read yet. */
+void source_acknowledge(struct source *source);
+/* Read those that are ready from where their position says. */
+void source_assign_ready(struct source *source);
+/* The answer to partitions that go: those that are leaving aren't read. */
+void source_unassign(struct source *source);
+
 /* source_pull.c */
 void source_pull(struct source *source);
 /* It has come home, ended or not. */
@@ -119,6 +129,10 @@ void source_take_reports(struct source *source);
 
 /* source_offsets.c */
 void source_store_offsets(struct source *source);
+/* Tell Kafka of an offset that lies before what it was told. */
+void source_rewind_offset(struct source *source,
+			  const struct source_partition *partition,
+			  int64_t offset);
 void source_commit_on_timer(struct source *source);
 /* What was stored, if anything was; doesn't wait. */
 void source_commit_stored(struct source *source);
@@ -136,8 +150,13 @@ void source_watch_on_timer(struct source *source);
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 		      rd_kafka_topic_partition_list_t *list, void *opaque);
+/* What closing the consumer in the middle of a rebalance has left to us. */
+void source_let_go(struct source *source);
 struct source_partition *source_find(struct source *source, const char *topic,
 				     int32_t number);
+
+/* The group has taken it away, and it isn't closed yet. */
+bool source_is_leaving(const struct source_partition *partition);
 
 /* source_view.c */
 void source_publish(struct source *source);

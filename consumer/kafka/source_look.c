@@ -71,21 +71,6 @@ void source_look_on_timer(struct source *source)
 
 /* ---- what Kafka believes ---- */
 
-/* Ours was there, and is not: put it there again. What is stored but not newer
- * librdkafka wouldn't send. */
-static void commit_again(struct source *source,
-			 const struct source_partition *partition)
-{
-	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(1);
-
-	rd_kafka_topic_partition_list_add(list, partition->topic,
-					  partition->number)
-		->offset = partition->handled_next;
-	(void)rd_kafka_commit(source->rk, list, 1);
-	rd_kafka_topic_partition_list_destroy(list);
-}
-
 static const char *compare(int64_t offset, int64_t ours)
 {
 	return offset < 0 ? "none" : offset < ours ? "behind" : "ahead";
@@ -147,7 +132,7 @@ static void judge_next(struct source *source,
 		source_suspect(source, partition,
 			       "Kafka has forgotten the group's offset, as it "
 			       "does when a topic is deleted");
-	commit_again(source, partition);
+	source_rewind_offset(source, partition, partition->handled_next);
 }
 
 static void judge(struct source *source, const rd_kafka_topic_partition_t *elem)

@@ -10,7 +10,8 @@
 #include "log.h"
 
 enum {
-	COMMIT_EVERY_MS = 500
+	COMMIT_EVERY_MS = 500,
+	COMMIT_LIMIT_MS = 3000
 };
 
 /* At the end of a topic stand records that nobody handles (transaction markers,
@@ -130,6 +131,22 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			 rd_kafka_err2str(error));
 }
 
+/* What is stored is committed only if it is more than before; a list is
+ * committed as it is. */
+void source_rewind_offset(struct source *source,
+			  const struct source_partition *partition,
+			  int64_t offset)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
+
+	rd_kafka_topic_partition_list_add(list, partition->topic,
+					  partition->number)
+		->offset = offset;
+	(void)rd_kafka_commit(source->rk, list, 1);
+	rd_kafka_topic_partition_list_destroy(list);
+}
+
 void source_commit_on_timer(struct source *source)
 {
 	int64_t now_ms = clock_ms();
@@ -162,18 +179,44 @@ void source_commit_stored(struct source *source)
 	fault_point("after_offset_commit");
 }
 
+static void note_last_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+			     rd_kafka_topic_partition_list_t *list,
+			     void *opaque)
+{
+	struct source *source = opaque;
+
+	source_note_commit(rk, error, list, source);
+	source->committing = false;
+}
+
+/* Without a coordinator the answer can take as long as a session; nothing is
+ * lost by not waiting for it. */
+static void wait_for_commit(struct source *source, rd_kafka_queue_t *answers)
+{
+	int64_t end_ms = clock_ms() + COMMIT_LIMIT_MS;
+
+	while (source->committing && clock_ms() < end_ms) {
+		atomic_store(&source->moved_at_ms, clock_ms());
+		(void)rd_kafka_queue_poll_callback(answers, 100);
+	}
+	if (source->committing)
+		log_info(NULL,
+			 "Kafka didn't answer an offset commit within %d ms; "
+			 "the position in the database stands",
+			 COMMIT_LIMIT_MS);
+}
+
 void source_commit_now(struct source *source)
 {
-	rd_kafka_resp_err_t error;
+	rd_kafka_queue_t *answers = rd_kafka_queue_new(source->rk);
 
 	source_store_offsets(source);
 	source->stored = false;
-	error = rd_kafka_commit(source->rk, NULL, 0);
-	if (error != RD_KAFKA_RESP_ERR_NO_ERROR &&
-	    error != RD_KAFKA_RESP_ERR__NO_OFFSET)
-		log_info(NULL,
-			 "Kafka refused an offset commit (%s); the position in "
-			 "the database stands",
-			 rd_kafka_err2str(error));
+	source->committing = true;
+	if (rd_kafka_commit_queue(source->rk, NULL, answers, note_last_commit,
+				  source) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		source->committing = false;
+	wait_for_commit(source, answers);
+	rd_kafka_queue_destroy(answers); /* and a later answer with it */
 	fault_point("after_offset_commit");
 }

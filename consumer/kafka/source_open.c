@@ -13,8 +13,7 @@
 enum {
 	ASK_TIMEOUT_MS = 5000,
 	ASK_AGAIN_MS = 1000,
-	ASK_TURN_MS = 500,
-	GATHER_MS = 300 /* assigning drops what is prefetched: do it rarely */
+	ASK_TURN_MS = 500
 };
 
 void source_order(struct source_partition *partition, enum order_kind kind,
@@ -107,11 +106,15 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
+static bool overwrites(const struct source *source)
+{
+	return source->options.cfg->kafka.start_from == START_FROM_KAFKA;
+}
+
 bool source_asks_kafka(const struct source *source,
 		       const struct source_partition *partition)
 {
-	return source->options.cfg->kafka.start_from == START_FROM_KAFKA &&
-	       partition->state == PARTITION_OPENING;
+	return overwrites(source) && partition->state == PARTITION_OPENING;
 }
 
 static void order_creation(struct source *source,
@@ -126,8 +129,7 @@ static void order_creation(struct source *source,
 	order->address = partition_address(partition);
 	order->offsets = offsets;
 	order->offset_count = count;
-	order->replace =
-		source->options.cfg->kafka.start_from == START_FROM_KAFKA;
+	order->replace = overwrites(source);
 	partition_enter(partition, PARTITION_CREATING);
 	mailbox_put(partition->lane->orders, order);
 }
@@ -215,6 +217,10 @@ static bool resolve(struct source *source, struct source_partition *partition)
 {
 	int64_t committed;
 
+	/* It had a row, which a failover has forgotten, with all that was done
+	 * since: Kafka's offset is ahead of that. */
+	if (partition->first_next >= 0 && !overwrites(source))
+		return start_at(source, partition, partition->first_next);
 	if (!ask_committed(source, partition, &committed))
 		return false;
 	if (committed >= 0)
@@ -251,65 +257,4 @@ void source_resolve_starts(struct source *source)
 			    "in %d ms",
 			    ASK_AGAIN_MS);
 	}
-}
-
-/* ---- reading ---- */
-
-static bool should_assign(struct source *source)
-{
-	bool ready = false;
-	bool opening = false;
-
-	for (const struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		ready = ready || at->state == PARTITION_READY;
-		opening = opening || partition_is_opening(at);
-	}
-	if (!ready) {
-		source->ready_since_ms = 0;
-		return false;
-	}
-	if (source->ready_since_ms == 0)
-		source->ready_since_ms = clock_ms();
-	return !opening || clock_ms() - source->ready_since_ms > GATHER_MS;
-}
-
-/* Those that run already are assigned again where they are: an eager
- * assignment is always the whole list. */
-static rd_kafka_topic_partition_list_t *list_readable(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(16);
-
-	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		if (at->state != PARTITION_READY &&
-		    at->state != PARTITION_RUNNING)
-			continue;
-		rd_kafka_topic_partition_list_add(list, at->topic, at->number)
-			->offset = partition_start_offset(at);
-		at->stored_next = -1; /* assigning forgets what was stored */
-		if (at->state == PARTITION_READY)
-			partition_enter(at, PARTITION_RUNNING);
-	}
-	return list;
-}
-
-void source_assign_ready(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list;
-	rd_kafka_resp_err_t error;
-
-	if (!should_assign(source))
-		return;
-	source->ready_since_ms = 0;
-	list = list_readable(source);
-	error = rd_kafka_assign(source->rk, list);
-	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-		log_error(NULL, "could not assign partitions: %s",
-			  rd_kafka_err2str(error));
-	else
-		log_debug(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt)),
-			  "reading");
-	rd_kafka_topic_partition_list_destroy(list);
 }

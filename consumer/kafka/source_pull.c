@@ -104,6 +104,16 @@ static void meet_unreadable(struct source *source,
 		halt_unreadable(source, partition, rkm);
 }
 
+/* Until 2.13.2 librdkafka counts an error as a message that was read, and an
+ * incremental rebalance has it go on from there: behind a message that never
+ * came. So it is told again where to read. */
+static void read_again(struct source *source,
+		       struct source_partition *partition)
+{
+	if (source->incremental)
+		partition_enter(partition, PARTITION_READY);
+}
+
 static void meet_error(struct source *source,
 		       struct source_partition *partition,
 		       const rd_kafka_message_t *rkm)
@@ -112,9 +122,11 @@ static void meet_error(struct source *source,
 		meet_out_of_range(source, partition);
 	else if (is_unreadable(rkm->err))
 		meet_unreadable(source, partition, rkm);
-	else
+	else {
 		log_warning(PARTITION_FIELDS(partition), "%s",
 			    rd_kafka_message_errstr(rkm));
+		read_again(source, partition);
+	}
 }
 
 /* ---- messages ---- */

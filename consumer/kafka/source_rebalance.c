@@ -30,6 +30,32 @@ struct source_partition *source_find(struct source *source, const char *topic,
 	return partition;
 }
 
+/* ---- one that goes ---- */
+
+bool source_is_leaving(const struct source_partition *partition)
+{
+	return partition->queue != NULL && !partition_is_held(partition);
+}
+
+static void order_drop(struct source_partition *partition)
+{
+	source_forget_ahead(partition);
+	partition_enter(partition, PARTITION_DROPPING);
+	source_order(partition, ORDER_DROP, NULL);
+}
+
+static void close_partition(struct source *source,
+			    struct source_partition *partition)
+{
+	rd_kafka_queue_destroy(partition->queue);
+	partition->queue = NULL;
+	partition->epoch++; /* what comes later changes nothing */
+	if (partition->state == PARTITION_DROPPING)
+		partition_enter(partition, PARTITION_IDLE);
+	numbers_partition_remove(source->options.numbers, partition->topic,
+				 partition->number);
+}
+
 /* ---- coming ---- */
 
 /* A lane that hasn't let go of what it was told to drop is in a handler that
@@ -78,6 +104,10 @@ static void take_partition(struct source *source, const char *topic,
 
 	if (partition == NULL)
 		return;
+	if (partition_is_held(partition)) {
+		order_drop(partition); /* it was never taken away */
+		close_partition(source, partition);
+	}
 	partition->epoch++;
 	partition->busy = false;
 	partition->committed_next = -1;
@@ -90,18 +120,27 @@ static void take_partition(struct source *source, const char *topic,
 	source_open(source, partition);
 }
 
+/* The library is asked here only: once it is closing it might not answer. */
+static bool is_incremental(struct source *source)
+{
+	const char *protocol = rd_kafka_rebalance_protocol(source->rk);
+
+	return protocol != NULL && strcmp(protocol, "COOPERATIVE") == 0;
+}
+
 static void take_partitions(struct source *source,
 			    const rd_kafka_topic_partition_list_t *list)
 {
-	rd_kafka_topic_partition_list_t *nothing =
-		rd_kafka_topic_partition_list_new(0);
-
-	log_info(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt)), "assigned");
+	source->incremental = is_incremental(source);
+	log_info(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt),
+			    LOG_TEXT("rebalance", source->incremental
+							  ? "incremental"
+							  : "eager")),
+		 "assigned");
 	for (int i = 0; i < list->cnt; i++)
 		take_partition(source, list->elems[i].topic,
 			       list->elems[i].partition);
-	rd_kafka_assign(source->rk, nothing);
-	rd_kafka_topic_partition_list_destroy(nothing);
+	source_acknowledge(source);
 	source_publish(source); /* or nothing would be seen to be waited for */
 	atomic_store(&source->joined, true);
 	source_set_trouble(source, "");
@@ -118,16 +157,17 @@ static bool is_dropping(const struct source *source)
 	return false;
 }
 
-static void order_drops(struct source *source)
+/* NULL: all. */
+static void order_drops(struct source *source,
+			rd_kafka_topic_partition_list_t *list)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		if (!partition_is_held(at))
-			continue;
-		source_forget_ahead(at);
-		partition_enter(at, PARTITION_DROPPING);
-		source_order(at, ORDER_DROP, NULL);
-	}
+	     at = at->next)
+		if (partition_is_held(at) &&
+		    (list == NULL ||
+		     rd_kafka_topic_partition_list_find(list, at->topic,
+							at->number) != NULL))
+			order_drop(at);
 }
 
 static void wait_for_drops(struct source *source)
@@ -151,34 +191,38 @@ static void wait_for_drops(struct source *source)
 			    DROP_LIMIT_MS);
 }
 
-static void close_partitions(struct source *source)
+static void close_leaving(struct source *source)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		if (at->queue == NULL)
-			continue;
-		rd_kafka_queue_destroy(at->queue);
-		at->queue = NULL;
-		at->epoch++; /* what comes later changes nothing */
-		if (at->state == PARTITION_DROPPING)
-			partition_enter(at, PARTITION_IDLE);
-		numbers_partition_remove(source->options.numbers, at->topic,
-					 at->number);
-	}
+	     at = at->next)
+		if (source_is_leaving(at))
+			close_partition(source, at);
 }
 
-static void give_partitions(struct source *source)
+static void give_partitions(struct source *source,
+			    rd_kafka_topic_partition_list_t *list)
 {
 	bool lost = rd_kafka_assignment_lost(source->rk) != 0;
 
-	log_info(LOG_FIELDS(LOG_TEXT("lost", lost ? "yes" : "no")), "revoked");
-	order_drops(source);
+	log_info(LOG_FIELDS(LOG_NUMBER("partitions", list->cnt),
+			    LOG_TEXT("lost", lost ? "yes" : "no")),
+		 "revoked");
+	order_drops(source, source->incremental ? list : NULL);
 	if (!lost) {
 		wait_for_drops(source);
 		source_commit_now(source);
 	}
-	rd_kafka_assign(source->rk, NULL);
-	close_partitions(source);
+	source_unassign(source);
+	close_leaving(source);
+}
+
+/* Nobody knows what is ours: nothing is, until the group says so again. */
+static void give_up(struct source *source, rd_kafka_resp_err_t error)
+{
+	log_error(NULL, "a rebalance failed: %s", rd_kafka_err2str(error));
+	order_drops(source, NULL);
+	source_unassign(source);
+	close_leaving(source);
 }
 
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
@@ -186,13 +230,18 @@ void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 {
 	struct source *source = opaque;
 
-	if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+	(void)rk;
+	if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS)
 		take_partitions(source, list);
-	} else if (error == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
-		give_partitions(source);
-	} else {
-		log_error(NULL, "a rebalance failed: %s",
-			  rd_kafka_err2str(error));
-		rd_kafka_assign(rk, NULL);
-	}
+	else if (error == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS)
+		give_partitions(source, list);
+	else
+		give_up(source, error);
+}
+
+/* It takes an assignment that comes meanwhile back without a word. */
+void source_let_go(struct source *source)
+{
+	order_drops(source, NULL);
+	close_leaving(source);
 }

@@ -7,6 +7,16 @@
 
 #include <stdlib.h>
 
+/* What Kafka is about to say of the higher one is old. */
+static void rewind_offset(struct source *source,
+			  struct source_partition *partition, int64_t offset)
+{
+	source_rewind_offset(source, partition, offset);
+	partition->committed_next = -1;
+	partition->sent_next = -1;
+	partition->asked_epoch = 0;
+}
+
 static void take_opened(struct source *source,
 			struct source_partition *partition,
 			const struct once_position *position)
@@ -17,6 +27,11 @@ static void take_opened(struct source *source,
 		partition_enter(partition, PARTITION_RESOLVING);
 		return;
 	}
+	if (partition->first_next < 0 ||
+	    position->next_offset < partition->first_next)
+		partition->first_next = position->next_offset;
+	if (position->next_offset < partition->committed_next)
+		rewind_offset(source, partition, position->next_offset);
 	partition->fetch_next = position->next_offset;
 	partition->handled_next = position->next_offset;
 	partition->opened_next = partition->state == PARTITION_CREATING

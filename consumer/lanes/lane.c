@@ -21,7 +21,6 @@
 enum {
 	TROUBLE_FIRST_MS = 100,
 	TROUBLE_MAX_MS = 5000,
-	IDLE_PROBE_MS = 5000, /* an idle session is asked if it still lives */
 	SURVEY_EVERY_MS = 10000,
 	MOST_ROUTES = 64,
 	LONGEST_WAIT_MS = 1000
@@ -32,18 +31,22 @@ struct lane {
 	struct lane_options options;
 	struct mailbox orders;
 	struct order stop; /* always there to be put */
+	bool asked;        /* to stop; main's */
+
+	struct once_session *session; /* the lane's thread; others: mutex */
 
 	/* the lane's thread alone */
-	struct once_session *session;
 	struct lane_work work;
 	unsigned troubles; /* in a row */
 	int64_t trouble_until_ms;
-	int64_t probed_ms;
 	int64_t surveyed_ms;
 	unsigned verified; /* the connection whose positions ours are */
+	bool refused;      /* the last batch: it must run before all is well */
 	bool stopping;
 
 	atomic_llong busy_since_ms; /* 0: idle */
+	atomic_bool is_last;        /* set before it is asked to stop */
+	atomic_bool ended;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool opened;                  /* mutex */
@@ -74,6 +77,9 @@ void lane_get_view(struct lane *lane, struct lane_view *ret_view)
 	(void)held;
 	ret_view->database_reached = lane->database_reached;
 	ret_view->busy_ms = since_ms == 0 ? 0 : clock_ms() - since_ms;
+	ret_view->call.began_ms = 0;
+	if (lane->session != NULL)
+		once_session_get_call(lane->session, &ret_view->call);
 	memcpy(ret_view->trouble, lane->trouble.text,
 	       sizeof(ret_view->trouble));
 }
@@ -108,15 +114,14 @@ static void end_trouble(struct lane *lane)
 		set_trouble(lane, NULL);
 	lane->troubles = 0;
 	lane->trouble_until_ms = 0;
-	lane->probed_ms = clock_ms();
 }
 
 static bool note(struct lane *lane, enum once_status status,
 		 const struct once_error *err)
 {
-	if (status == ONCE_OK)
+	if (status == ONCE_OK && !lane->refused)
 		end_trouble(lane);
-	else
+	else if (status != ONCE_OK)
 		meet_trouble(lane, err);
 	return status == ONCE_OK;
 }
@@ -158,14 +163,28 @@ static void run_batch(struct lane *lane)
 	struct once_error err = { 0 };
 	enum once_status status;
 
-	if (lane_work_collect(&lane->work, clock_ms()) == 0)
+	if (lane_work_collect(&lane->work, clock_ms()) == 0) {
+		lane->refused = false; /* its partition may be gone */
 		return;
+	}
 	status = lane_work_run(&lane->work, &err);
 	if (status == ONCE_FENCED)
 		log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
 			    "%s; reading it again", err.text);
-	else
+	lane->refused = status != ONCE_OK && status != ONCE_FENCED;
+	if (status != ONCE_FENCED)
 		note(lane, status, &err);
+}
+
+/* It asks every second: an idle lane, too, knows whether the database lives. */
+static void run_waiting(struct lane *lane)
+{
+	struct once_error err = { 0 };
+
+	if (clock_ms() < lane->trouble_until_ms ||
+	    clock_ms() < lane->work.waiting_at_ms)
+		return;
+	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
 /* One lane is enough to look at what all have set aside. */
@@ -184,21 +203,6 @@ static void survey(struct lane *lane)
 		return;
 	for (size_t i = 0; i < count; i++)
 		numbers_parked_set(lane->options.numbers, i, &counts[i]);
-}
-
-/* An idle lane would go on calling a dead database reached. */
-static void probe(struct lane *lane)
-{
-	struct once_position unused;
-	struct once_error err;
-
-	if (clock_ms() - lane->probed_ms < IDLE_PROBE_MS)
-		return;
-	note(lane,
-	     once_session_read_position(lane->session,
-					lane->options.cfg->kafka.group, "", 0,
-					&unused, &err),
-	     &err);
 }
 
 /* false: it has to be done again. */
@@ -230,8 +234,10 @@ static void work_once(struct lane *lane)
 	    !note(lane, lane_work_open(&lane->work, &err), &err))
 		return;
 	run_batch(lane);
+	if (lane->refused)
+		return; /* reading says nothing of writing: a full disk */
+	run_waiting(lane);
 	survey(lane);
-	probe(lane);
 }
 
 static void tell_opened(struct lane *lane, enum once_status status,
@@ -257,6 +263,8 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.isolation = options->cfg->database.isolation,
 		.routes = options->routes,
 		.route_count = options->cfg->route_count,
+		.instance = options->instance,
+		.lane = options->index,
 		.log = lane_work_log,
 	};
 	enum once_status status =
@@ -266,6 +274,26 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		status = lane_work_init(&lane->work, options, lane->session,
 					err);
 	return status;
+}
+
+/* Not signed off is as good as crashed: the next one is careful for a while. */
+static void sign_off(struct lane *lane)
+{
+	struct once_error err;
+
+	if (lane->troubles == 0 &&
+	    once_session_sign_off(lane->session, &err) != ONCE_OK)
+		log_info(NULL, "could not sign off: %s", err.text);
+}
+
+static void close_session(struct lane *lane)
+{
+	struct once_session *session = lane->session;
+
+	pthread_mutex_lock(&lane->mutex);
+	lane->session = NULL; /* nobody watches it any more */
+	pthread_mutex_unlock(&lane->mutex);
+	once_session_destroy(session);
 }
 
 static void *run_lane(void *arg)
@@ -281,8 +309,11 @@ static void *run_lane(void *arg)
 		work_once(lane);
 		atomic_store(&lane->busy_since_ms, 0);
 	}
+	if (status == ONCE_OK && atomic_load(&lane->is_last))
+		sign_off(lane);
 	lane_work_fini(&lane->work);
-	once_session_destroy(lane->session);
+	close_session(lane);
+	atomic_store(&lane->ended, true);
 	return NULL;
 }
 
@@ -337,11 +368,25 @@ enum once_status lane_start(const struct lane_options *options,
 	return ONCE_OK;
 }
 
-void lane_stop(struct lane *lane)
+void lane_ask_to_stop(struct lane *lane, bool last)
+{
+	if (lane->asked)
+		return;
+	lane->asked = true;
+	atomic_store(&lane->is_last, last);
+	mailbox_put(&lane->orders, &lane->stop);
+}
+
+bool lane_has_ended(const struct lane *lane)
+{
+	return atomic_load(&lane->ended);
+}
+
+void lane_destroy(struct lane *lane)
 {
 	if (lane == NULL)
 		return;
-	mailbox_put(&lane->orders, &lane->stop);
+	lane_ask_to_stop(lane, false);
 	pthread_join(lane->thread, NULL);
 	destroy(lane);
 }

@@ -20,6 +20,7 @@ struct numbers;
 struct lane_options {
 	unsigned index;
 	const struct config *cfg;
+	const struct once_instance *instance;   /* outlives the lane */
 	const struct once_route *const *routes; /* as cfg->routes */
 	struct numbers *numbers;
 	struct mailbox *reports; /* outlives the lane */
@@ -28,17 +29,22 @@ struct lane_options {
 /* What others may know of a lane. */
 struct lane_view {
 	bool database_reached;
-	int64_t busy_ms;   /* in the present batch; 0: idle */
-	char trouble[512]; /* "" or why it waits */
+	int64_t busy_ms;               /* in the present batch; 0: idle */
+	struct once_current_call call; /* of a handler; began_ms 0: none */
+	char trouble[512];             /* "" or why it waits */
 };
 
 /* Threads: main. Start the thread; returns when the handlers are open. CONFIG:
  * one refused. The database needn't be there. */
 enum once_status lane_start(const struct lane_options *options,
 			    struct lane **ret_lane, struct once_error *err);
-/* Threads: main. After the source has dropped all partitions: end the thread
- * behind its present batch and free the lane. */
-void lane_stop(struct lane *lane);
+/* Threads: main. After the source has dropped all partitions: ask the thread to
+ * end behind its present batch. `last`: no other lane runs any more, and it
+ * signs the instance off. */
+void lane_ask_to_stop(struct lane *lane, bool last);
+bool lane_has_ended(const struct lane *lane);
+/* Threads: main. Wait for its end, asked or not, and free the lane. */
+void lane_destroy(struct lane *lane);
 
 /* Threads: source. */
 struct mailbox *lane_orders(struct lane *lane);

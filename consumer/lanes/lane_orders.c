@@ -84,7 +84,7 @@ static enum once_status ask_position(struct lane_work *work,
 			work->session, group, address->topic, order->offsets,
 			order->offset_count, err);
 	if (status == ONCE_OK)
-		status = once_session_read_position(
+		status = once_session_take_position(
 			work->session, group, address->topic, address->number,
 			ret_position, err);
 	return status;
@@ -99,17 +99,35 @@ static struct parcel *forget_strand(struct lane_work *work,
 	return strand == NULL ? NULL : strands_remove(&work->strands, strand);
 }
 
+static void add_strand(struct lane_work *work, const struct address *address,
+		       const struct once_position *position)
+{
+	struct strand *strand =
+		strands_add(&work->strands, address,
+			    work->options->cfg->kafka.group, position);
+
+	if (strand == NULL)
+		abort(); /* the partition would stand still for ever */
+	if (!position->crashed)
+		return;
+	strand->careful = work->options->cfg->batch.max_messages;
+	log_warning(LOG_FIELDS(LOG_TEXT("topic", address->topic),
+			       LOG_NUMBER("partition", address->number)),
+		    "its last reader has died; taking the next %zu messages "
+		    "one at a time",
+		    strand->careful);
+}
+
 static void report_opened(struct lane_work *work, const struct address *address,
 			  const struct once_position *position)
 {
 	struct report *report = calloc(1, sizeof(*report));
 	struct parcel *parcel = forget_strand(work, address);
 
-	if (report == NULL ||
-	    (position->next_offset >= 0 &&
-	     strands_add(&work->strands, address,
-			 work->options->cfg->kafka.group, position) == NULL))
-		abort(); /* the partition would stand still for ever */
+	if (report == NULL)
+		abort(); /* see add_strand() */
+	if (position->next_offset >= 0)
+		add_strand(work, address, position);
 	report->kind = REPORT_OPENED;
 	report->address = *address;
 	report->parcel = parcel;
@@ -190,15 +208,24 @@ static void take_parcel(struct lane_work *work, const struct address *address,
 	strand->at = 0;
 }
 
-/* An unsettled batch of it need not be settled: whoever opens the partition
- * next will read what became of it. */
+/* Nobody needs to settle its batch: whoever opens a partition of it next will
+ * read what became of it. That holds for those that stay, too. */
+static void forget_unsettled(struct lane_work *work)
+{
+	if (!work->unsettled)
+		return;
+	work->unsettled = false;
+	lane_work_lose(work);
+}
+
 static void drop(struct lane_work *work, const struct address *address)
 {
-	struct strand *strand = strands_find(&work->strands, address);
 	struct parcel *parcel = NULL;
+	struct strand *strand;
 
 	forget_openings(work, address);
-	work->unsettled = false;
+	forget_unsettled(work);
+	strand = strands_find(&work->strands, address);
 	if (strand != NULL)
 		parcel = strands_remove(&work->strands, strand);
 	lane_work_report(work, REPORT_DROPPED, address, parcel, -1, NULL);

@@ -2,17 +2,12 @@
  * message of it comes back with an ending or a reason to wait. */
 #include "lane_work.h"
 
-#include "backoff.h"
-#include "bytes.h"
 #include "clock.h"
 #include "error.h"
 #include "fault.h"
-#include "log.h"
 #include "numbers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <syslog.h>
 
 enum once_status lane_work_init(struct lane_work *work,
 				const struct lane_options *options,
@@ -48,7 +43,7 @@ int64_t lane_work_due_ms(const struct lane_work *work)
 		if (strand->parcel != NULL && !strand->halted &&
 		    strand->not_before_ms < due_ms)
 			due_ms = strand->not_before_ms;
-	return due_ms;
+	return due_ms < work->waiting_at_ms ? due_ms : work->waiting_at_ms;
 }
 
 /* ---- collect ---- */
@@ -71,6 +66,9 @@ static void collect_from(struct lane_work *work, struct strand *strand,
 {
 	const struct batch_config *limits = &work->options->cfg->batch;
 
+	if (strand->careful > 0 && work->count > 0)
+		return;
+
 	for (size_t i = strand->at; i < strand->parcel->count; i++) {
 		const struct once_record *record =
 			&strand->parcel->deliveries[i].record;
@@ -83,7 +81,14 @@ static void collect_from(struct lane_work *work, struct strand *strand,
 			return;
 		*bytes += record->value.size + record->key.size;
 		add_item(work, strand, i);
+		if (strand->careful > 0)
+			return;
 	}
+}
+
+static bool is_alone(const struct lane_work *work)
+{
+	return work->count == 1 && work->owners[0]->careful > 0;
 }
 
 size_t lane_work_collect(struct lane_work *work, int64_t now_ms)
@@ -94,126 +99,12 @@ size_t lane_work_collect(struct lane_work *work, int64_t now_ms)
 	strands_rotate(&work->strands);
 	for (struct strand *strand = work->strands.first; strand != NULL;
 	     strand = strand->next)
-		if (strand_is_ready(strand, now_ms))
+		if (strand_is_ready(strand, now_ms) && !is_alone(work))
 			collect_from(work, strand, &bytes);
 	return work->count;
 }
 
-/* ---- what is said of a message ---- */
-
-#define MESSAGE_FIELDS(route, item) \
-	LOG_FIELDS(LOG_TEXT("route", route), \
-		   LOG_TEXT("topic", (item)->record.topic), \
-		   LOG_NUMBER("partition", (item)->record.partition), \
-		   LOG_NUMBER("offset", (item)->record.offset), \
-		   LOG_BYTES("msg_id", (item)->msg_id), \
-		   LOG_BYTES("biz_id", (item)->biz_id), \
-		   LOG_TEXT("verdict", once_ending_word((item)->ending)), \
-		   LOG_TEXT("cause", once_cause_word((item)->cause)))
-
-static enum log_level level_of(enum once_ending ending)
-{
-	switch (ending) {
-	case ONCE_HANDLED_ENDING:
-	case ONCE_DUPLICATE_ENDING:
-	case ONCE_HELD_ENDING:
-	case ONCE_PENDING_ENDING:
-	case ONCE_HALTED_ENDING: /* the source says it, as an error */
-		return LOG_LEVEL_DEBUG;
-	case ONCE_CONFLICT_ENDING:
-	case ONCE_DEAD_ENDING:
-	case ONCE_RETRY_ENDING:
-	case ONCE_PAUSED_ENDING:
-		break;
-	}
-	return LOG_LEVEL_WARNING;
-}
-
-static void log_item(const struct lane_work *work, const struct once_item *item)
-{
-	enum log_level level = level_of(item->ending);
-	const char *route = work->options->cfg->routes[item->route].name;
-
-	if (log_enabled(level))
-		log_line(level, MESSAGE_FIELDS(route, item), "%s%s%s",
-			 once_ending_word(item->ending),
-			 item->reason[0] == '\0' ? "" : ": ", item->reason);
-}
-
-void lane_work_log(void *arg, int level, const struct once_message *msg,
-		   const struct once_route *route, const char *text)
-{
-	enum log_level ours = level <= LOG_ERR       ? LOG_LEVEL_ERROR
-			      : level <= LOG_WARNING ? LOG_LEVEL_WARNING
-			      : level <= LOG_INFO    ? LOG_LEVEL_INFO
-						     : LOG_LEVEL_DEBUG;
-
-	(void)arg;
-	log_line(ours,
-		 LOG_FIELDS(LOG_TEXT("route", once_route_name(route)),
-			    LOG_TEXT("topic", once_topic(msg)),
-			    LOG_NUMBER("partition", once_partition(msg)),
-			    LOG_NUMBER("offset", once_offset(msg)),
-			    LOG_BYTES("msg_id", once_msg_id(msg)),
-			    LOG_BYTES("biz_id", once_biz_id(msg))),
-		 "%s", text);
-}
-
 /* ---- after a run ---- */
-
-static const struct retry_config *retry_of(const struct lane_work *work,
-					   const struct strand *strand)
-{
-	return &work->options->cfg->routes[strand->address.route].retry;
-}
-
-static void hold(const struct lane_work *work, struct strand *strand,
-		 unsigned times)
-{
-	const struct retry_config *retry = retry_of(work, strand);
-
-	strand->not_before_ms =
-		clock_ms() +
-		backoff_ms(times, retry->first_delay_ms, retry->max_delay_ms);
-}
-
-static void advance(struct strand *strand)
-{
-	strand->at++;
-	strand->parcel->ended = strand->at;
-	strand->pauses = 0;
-	strand->not_before_ms = 0;
-	strand->moved = true;
-}
-
-static void take_ending(struct lane_work *work, const struct once_item *item,
-			struct strand *strand)
-{
-	switch (item->ending) {
-	case ONCE_HANDLED_ENDING:
-	case ONCE_DUPLICATE_ENDING:
-	case ONCE_CONFLICT_ENDING:
-	case ONCE_DEAD_ENDING:
-		advance(strand);
-		break;
-	case ONCE_RETRY_ENDING:
-		hold(work, strand, strand->position.attempts);
-		break;
-	case ONCE_PAUSED_ENDING:
-		hold(work, strand, ++strand->pauses);
-		break;
-	case ONCE_HALTED_ENDING:
-		strand->halted = true;
-		lane_work_report(work, REPORT_HALTED, &strand->address, NULL,
-				 -1, item->reason);
-		break;
-	case ONCE_HELD_ENDING:
-	case ONCE_PENDING_ENDING:
-		return;
-	}
-	numbers_count_item(work->options->numbers, item->route, item);
-	log_item(work, item);
-}
 
 static void report_progress(struct lane_work *work, struct strand *strand)
 {
@@ -233,16 +124,16 @@ static void report_progress(struct lane_work *work, struct strand *strand)
 static void take_endings(struct lane_work *work)
 {
 	for (size_t i = 0; i < work->count; i++)
-		take_ending(work, &work->items[i], work->owners[i]);
+		lane_work_end(work, &work->items[i], work->owners[i]);
 	for (struct strand *strand = work->strands.first; strand != NULL;
 	     strand = strand->next)
 		report_progress(work, strand);
 	fault_point("after_completion");
 }
 
-/* All strands of the batch whose messages are still pending: one of them isn't
- * where we thought, and the transaction doesn't tell which. */
-static void lose_strands(struct lane_work *work)
+/* One of them isn't where we thought, and the transaction doesn't tell which.
+ */
+void lane_work_lose(struct lane_work *work)
 {
 	for (size_t i = 0; i < work->count; i++) {
 		struct strand *strand = work->owners[i];
@@ -263,11 +154,16 @@ static void lose_strands(struct lane_work *work)
 enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 {
 	struct numbers *numbers = work->options->numbers;
-	struct once_run_stats stats;
+	struct once_run_stats stats = { 0 };
 	int64_t began_ns = clock_ns();
-	enum once_status status = once_session_run(work->session, work->items,
-						   work->count, &stats, err);
+	enum once_status status = ONCE_OK;
 
+	if (is_alone(work))
+		status =
+			once_session_brace(work->session, &work->items[0], err);
+	if (status == ONCE_OK)
+		status = once_session_run(work->session, work->items,
+					  work->count, &stats, err);
 	numbers_count_run(numbers, work->options->index, &stats,
 			  status == ONCE_UNKNOWN,
 			  (double)(clock_ns() - began_ns) / 1e9, work->count);
@@ -277,7 +173,7 @@ enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 	}
 	take_endings(work);
 	if (status == ONCE_FENCED)
-		lose_strands(work);
+		lane_work_lose(work);
 	return status;
 }
 

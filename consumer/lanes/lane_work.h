@@ -1,9 +1,15 @@
 /*
  * lane_work.h - what a lane has to do: partitions to open, strands with
- * parcels, and the batch that is made of them.
+ * parcels, and the batch that is made of them; and parked messages that wait.
  *
- *	lane_orders.c  orders become openings, strands and parcels
- *	lane_work.c    strands become a batch; its endings become reports
+ *	lane_orders.c   orders become openings, strands and parcels
+ *	lane_work.c     strands become a batch; its endings become reports
+ *	lane_ending.c   what follows from the ending of a message
+ *	lane_waiting.c  parked messages, taken up when their time has come
+ *
+ * A strand whose last reader has died may hold the message that killed it. What
+ * that reader can have had in its batch is taken alone, one message at a time,
+ * and written down beforehand.
  *
  * Threads: the lane's.
  */
@@ -24,6 +30,8 @@ struct lane_work {
 	struct strand **owners;  /* of each item */
 	size_t count;
 	bool unsettled; /* its COMMIT was never answered */
+
+	int64_t waiting_at_ms; /* when to look for a parked one */
 };
 
 enum once_status lane_work_init(struct lane_work *work,
@@ -50,6 +58,19 @@ size_t lane_work_collect(struct lane_work *work, int64_t now_ms);
 enum once_status lane_work_run(struct lane_work *work, struct once_error *err);
 enum once_status lane_work_settle(struct lane_work *work,
 				  struct once_error *err);
+
+/* The strands of a batch whose messages are still pending: the database has to
+ * be asked where they stand. */
+void lane_work_lose(struct lane_work *work);
+
+/* Take up a parked message, if one is due; report nothing: it is nobody's. */
+enum once_status lane_work_run_waiting(struct lane_work *work,
+				       struct once_error *err);
+
+/* What an ending means for its strand (NULL: a parked message's), the numbers
+ * and the log. */
+void lane_work_end(struct lane_work *work, const struct once_item *item,
+		   struct strand *strand);
 
 /* Takes the parcel: sends it home. NULL `reason`: none. */
 void lane_work_report(struct lane_work *work, enum report_kind kind,

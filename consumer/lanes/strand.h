@@ -18,6 +18,7 @@ struct strand {
 	struct parcel *parcel;       /* NULL: nothing to do */
 	size_t at;                   /* first delivery not ended */
 	unsigned pauses;
+	size_t careful; /* messages still to be taken alone: see lane_work.h */
 	int64_t not_before_ms;
 	bool moved; /* since the last report */
 	bool halted;

@@ -9,8 +9,8 @@
 
 /* X(ID, name, TYPE, bounds, help, labels…); a counter's name gets "_total" on
  * the page.
- * For each route: consumed = handled + intercepts + backstop hits + conflicts +
- * dead + returned + in flight. */
+ * For each route: consumed + resumed = handled + intercepts + backstop hits +
+ * conflicts + dead + postponed + returned + in flight. */
 #define METRIC_FAMILY_TABLE(X)                                                 \
 	X(CONSUMED, "onced_consumed", COUNTER, NULL,                           \
 	  "Messages taken from Kafka.", "route", "topic")                      \
@@ -26,6 +26,10 @@
 	  "Messages with a known key and another payload.", "route", "key")    \
 	X(DEAD, "onced_dead", COUNTER, NULL,                                   \
 	  "Messages parked dead.", "route", "reason")                          \
+	X(POSTPONED, "onced_postponed", COUNTER, NULL,                         \
+	  "Messages parked until their next attempt.", "route")                \
+	X(RESUMED, "onced_resumed", COUNTER, NULL,                             \
+	  "Parked messages taken up again, and ended.", "route")               \
 	X(RETRIES, "onced_retries", COUNTER, NULL,                             \
 	  "Attempts after the first.", "route", "cause")                       \
 	X(TRANSACTIONS, "onced_transactions", COUNTER, NULL,                   \

@@ -25,6 +25,8 @@ struct route_numbers {
 	struct metric_cell *conflicts[COUNT_KEYS];
 	struct metric_cell *dead[COUNT_CAUSES];
 	struct metric_cell *retries[COUNT_CAUSES];
+	struct metric_cell *postponed;
+	struct metric_cell *resumed;
 	struct metric_cell *handler_seconds;
 	struct metric_cell *parked[COUNT_STATES];
 };
@@ -90,7 +92,8 @@ static void find_caused(struct numbers *numbers, struct route_numbers *route)
 	for (int cause = 0; cause < COUNT_CAUSES; cause++) {
 		const char *word = once_cause_word((enum once_cause)cause);
 		bool retried = cause == ONCE_CAUSE_ASKED ||
-			       cause == ONCE_CAUSE_STATEMENT;
+			       cause == ONCE_CAUSE_STATEMENT ||
+			       cause == ONCE_CAUSE_TIMEOUT;
 
 		if (cause == ONCE_CAUSE_NONE || cause == ONCE_CAUSE_CONFLICT)
 			continue;
@@ -108,6 +111,8 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 {
 	route->name = name;
 	route->handled = cell(numbers, METRIC_HANDLED, name, NULL, NULL);
+	route->postponed = cell(numbers, METRIC_POSTPONED, name, NULL, NULL);
+	route->resumed = cell(numbers, METRIC_RESUMED, name, NULL, NULL);
 	route->handler_seconds =
 		cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
 	route->parked[0] = cell(numbers, METRIC_PARKED, name, "waiting", NULL);
@@ -229,6 +234,10 @@ void numbers_count_item(struct numbers *numbers, size_t route,
 	case ONCE_DEAD_ENDING:
 		metric_add(counted->dead[item->cause], 1);
 		break;
+	case ONCE_WAITING_ENDING:
+		metric_add(counted->postponed, 1);
+		metric_add(counted->retries[item->cause], 1);
+		break;
 	case ONCE_RETRY_ENDING:
 		metric_add(counted->retries[item->cause], 1);
 		break;
@@ -238,6 +247,11 @@ void numbers_count_item(struct numbers *numbers, size_t route,
 	case ONCE_PENDING_ENDING:
 		break;
 	}
+}
+
+void numbers_resumed(struct numbers *numbers, size_t route)
+{
+	metric_add(numbers->routes[route].resumed, 1);
 }
 
 void numbers_count_run(struct numbers *numbers, unsigned lane,

@@ -26,6 +26,8 @@ void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 /* lane: after its ending is committed, or its failure rolled back */
 void numbers_count_item(struct numbers *numbers, size_t route,
 			const struct once_item *item);
+/* lane: a parked message was taken up, and has ended; beside its ending */
+void numbers_resumed(struct numbers *numbers, size_t route);
 /* lane: once for each run; `unknown`: its last COMMIT wasn't answered */
 void numbers_count_run(struct numbers *numbers, unsigned lane,
 		       const struct once_run_stats *stats, bool unknown,

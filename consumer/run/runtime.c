@@ -11,12 +11,14 @@
 #include "clock.h"
 #include "error.h"
 #include "exit_codes.h"
+#include "identity.h"
 #include "lane.h"
 #include "log.h"
 #include "numbers.h"
 #include "routes.h"
 #include "source.h"
 #include "text.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,6 +28,7 @@
 
 enum {
 	LOOK_EVERY_MS = 100,
+	STOP_LOOK_EVERY_MS = 5,
 	STUCK_GRACE_MS = 60000
 };
 
@@ -36,7 +39,9 @@ struct runtime {
 	struct source *source;
 	struct lane **lanes;
 	struct mailbox **orders; /* of each lane */
+	int64_t *told_ms;        /* of each lane: see watch.h */
 	unsigned lane_count;     /* started */
+	struct identity identity;
 	struct admin *admin;
 };
 
@@ -62,6 +67,8 @@ static bool health(void *arg, struct text *why)
 		struct lane_view view;
 
 		lane_get_view(runtime->lanes[i], &view);
+		if (watch_is_late(runtime->cfg, i, &view, why))
+			healthy = false;
 		if (view.busy_ms < limit_ms)
 			continue;
 		text_addf(why, "lane %u has been in one batch for %lld s\n", i,
@@ -139,12 +146,15 @@ static enum once_status start_lanes(struct runtime *runtime,
 		.routes = (const struct once_route *const *)
 				  runtime->routes.routes,
 		.numbers = runtime->numbers,
+		.instance = &runtime->identity.instance,
 		.reports = source_reports(runtime->source),
 	};
 
 	runtime->lanes = calloc(runtime->cfg->lanes, sizeof(struct lane *));
 	runtime->orders = calloc(runtime->cfg->lanes, sizeof(struct mailbox *));
-	if (runtime->lanes == NULL || runtime->orders == NULL)
+	runtime->told_ms = calloc(runtime->cfg->lanes, sizeof(int64_t));
+	if (runtime->lanes == NULL || runtime->orders == NULL ||
+	    runtime->told_ms == NULL)
 		return error_no_memory(err);
 	while (runtime->lane_count < runtime->cfg->lanes) {
 		unsigned i = runtime->lane_count;
@@ -217,7 +227,8 @@ static void tear_down(struct runtime *runtime)
 {
 	admin_stop(runtime->admin);
 	for (unsigned i = 0; i < runtime->lane_count; i++)
-		lane_stop(runtime->lanes[i]);
+		lane_destroy(runtime->lanes[i]);
+	free(runtime->told_ms);
 	free(runtime->orders);
 	free(runtime->lanes);
 	source_destroy(runtime->source);
@@ -225,11 +236,13 @@ static void tear_down(struct runtime *runtime)
 	routes_fini(&runtime->routes);
 }
 
-static int code_of_ending(enum source_ending ending)
+static int code_of_end(bool drained, enum source_ending ending)
 {
+	if (!drained)
+		return EXIT_CODE_SLOW_STOP;
 	switch (ending) {
 	case SOURCE_RUNNING:
-		return EXIT_CODE_SLOW_STOP;
+		break;
 	case SOURCE_STOPPED:
 		return EXIT_CODE_OK;
 	case SOURCE_FENCED:
@@ -255,11 +268,22 @@ static int take_signal(int64_t wait_ms)
 	return taken < 0 ? 0 : taken;
 }
 
+static void watch_lanes(struct runtime *runtime)
+{
+	for (unsigned i = 0; i < runtime->lane_count; i++) {
+		struct lane_view view;
+
+		lane_get_view(runtime->lanes[i], &view);
+		watch_tell(runtime->cfg, i, &view, &runtime->told_ms[i]);
+	}
+}
+
 static void run_until_told(struct runtime *runtime)
 {
 	while (source_ending(runtime->source) == SOURCE_RUNNING) {
 		int taken = take_signal(LOOK_EVERY_MS);
 
+		watch_lanes(runtime);
 		if (taken == SIGHUP)
 			log_warning(NULL, "reading the configuration again is "
 					  "not available yet; restart instead");
@@ -268,29 +292,48 @@ static void run_until_told(struct runtime *runtime)
 	}
 }
 
-static enum source_ending drain(struct runtime *runtime)
+/* One step further down; false: the source, or a lane, isn't there yet. The
+ * first lane is the last one: it signs off. */
+static bool have_ended(struct runtime *runtime)
+{
+	if (source_ending(runtime->source) == SOURCE_RUNNING)
+		return false;
+	if (source_ending(runtime->source) != SOURCE_STOPPED)
+		return true; /* at once, and so it isn't a clean end */
+	for (unsigned i = runtime->lane_count; i-- > 0;) {
+		lane_ask_to_stop(runtime->lanes[i], i == 0);
+		if (!lane_has_ended(runtime->lanes[i]))
+			return false;
+	}
+	return true;
+}
+
+/* false: a second signal, or it took too long. */
+static bool drain(struct runtime *runtime)
 {
 	int64_t end_ms = clock_ms() + runtime->cfg->shutdown_timeout_ms;
 
 	log_info(NULL, "stopping");
 	source_stop(runtime->source);
-	while (source_ending(runtime->source) == SOURCE_RUNNING) {
-		int taken = take_signal(LOOK_EVERY_MS);
+	while (!have_ended(runtime)) {
+		int taken = take_signal(STOP_LOOK_EVERY_MS);
 
 		if ((taken == SIGTERM || taken == SIGINT) ||
 		    clock_ms() > end_ms)
-			break;
+			return false;
 	}
-	return source_ending(runtime->source);
+	return true;
 }
 
 int runtime_run(const struct config *cfg)
 {
 	struct runtime runtime = { .cfg = cfg };
 	struct once_error err = { 0 };
-	enum once_status status = start(&runtime, &err);
-	enum source_ending ending;
+	enum once_status status;
+	bool drained;
 
+	identity_init(&runtime.identity, cfg->kafka.group);
+	status = start(&runtime, &err);
 	if (status != ONCE_OK) {
 		log_error(NULL, "%s", err.text);
 		tear_down(&runtime);
@@ -302,11 +345,11 @@ int runtime_run(const struct config *cfg)
 			    LOG_TEXT("librdkafka", source_library_version())),
 		 "onced %s runs", once_version());
 	run_until_told(&runtime);
-	ending = drain(&runtime);
-	if (ending != SOURCE_STOPPED) {
+	drained = drain(&runtime);
+	if (!drained || source_ending(runtime.source) != SOURCE_STOPPED) {
 		log_error(NULL, "ending at once; what isn't committed will be "
 				"read again");
-		_exit(code_of_ending(ending));
+		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
 	tear_down(&runtime);
 	log_info(NULL, "stopped");

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "call.h"
 #include "error.h"
+#include "outcome.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -42,12 +43,22 @@ static void decide_bad_key(struct once__work *work,
 {
 	struct once_item *item = work->item;
 
-	item->cause = ONCE_CAUSE_BAD_KEY;
+	bool halt = work->route->on_bad_key == ONCE_BAD_KEY_HALT &&
+		    !item->parked; /* it holds up nobody */
+
 	snprintf(item->reason, sizeof(item->reason), "%.*s",
 		 ONCE_REASON_SIZE - 1, err->text);
-	work->decided = work->route->on_bad_key == ONCE_BAD_KEY_HALT
-				? ONCE_HALTED_ENDING
-				: ONCE_DEAD_ENDING;
+	once__outcome_decide(work, halt ? ONCE__OUTCOME_UNKEYED_HALT
+					: ONCE__OUTCOME_UNKEYED);
+}
+
+static void decide_crashed(struct once__work *work)
+{
+	struct once_item *item = work->item;
+
+	snprintf(item->reason, sizeof(item->reason),
+		 "%u processes died while they handled it", item->crashes);
+	once__outcome_decide(work, ONCE__OUTCOME_KILLER);
 }
 
 /* A position that went back would unsay what others rely on. */
@@ -96,6 +107,9 @@ static enum once_status add_work(struct once__batch *batch,
 		decide_bad_key(work, err);
 	else if (status != ONCE_OK)
 		return status;
+	else if (work->route->max_crashes != 0 &&
+		 item->crashes >= work->route->max_crashes)
+		decide_crashed(work);
 	batch->count++;
 	return ONCE_OK;
 }

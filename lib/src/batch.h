@@ -28,6 +28,8 @@ struct once__batch {
 	size_t doubt_from; /* works whose COMMIT was never answered */
 	size_t doubt_to;
 	struct once__pg_failure last; /* that made a try fail */
+	bool has_verdict;             /* of this try: a call has decided */
+	int64_t breathed_ms;          /* of this try: the server was told */
 	struct once_run_stats *stats;
 };
 

@@ -26,12 +26,13 @@ static bool ask_for_move(struct once__pg *pg, const struct once__move *move,
 			 struct evidence *evidence)
 {
 	const struct once_strand *strand = move->strand;
+	struct once__partition partition = { strand->group, strand->topic,
+					     strand->partition };
 	struct once_position position;
 
 	if (move->next_offset == strand->next_offset)
 		return true;
-	if (!once__positions_read(pg, strand->group, strand->topic,
-				  strand->partition, &position))
+	if (!once__positions_read(pg, &partition, &position))
 		return false;
 	add_evidence(evidence, position.next_offset == move->next_offset);
 	return true;
@@ -46,7 +47,10 @@ static bool ask_for_work(struct once__pg *pg, const struct once__work *work,
 
 	if (work->strand != ONCE__NO_STRAND)
 		return true;
-	if (work->claimed)
+	if (work->item->parked) {
+		answered = once__parked_waits(pg, work, &found);
+		found = !found;
+	} else if (work->claimed)
 		answered = once__log_holds(pg, work, &found);
 	else if (once__work_is_parked(work))
 		answered = once__parked_holds(pg, work, &found);

@@ -10,12 +10,16 @@
 #include "clock.h"
 #include "error.h"
 #include "fault.h"
+#include "outcome.h"
 #include "parked.h"
 
 #include <stdio.h>
 
+/* A statement is cut at the timeout; a transaction whose handler doesn't say a
+ * word for twice that loses its session, and with it all its locks. */
 static const char timeout_sql[] =
-	"SELECT set_config('statement_timeout', $1::text, true)";
+	"SELECT set_config('statement_timeout', $1::text, true), "
+	"set_config('idle_in_transaction_session_timeout', $2::text, true)";
 
 /* ---- plan ---- */
 
@@ -29,9 +33,7 @@ static void reset_work(struct once__work *work)
 	work->stored = none;
 	work->stored_result = bytes_of(NULL, 0);
 	work->result = bytes_of(NULL, 0);
-	work->planned = work->decided == ONCE_PENDING_ENDING
-				? ONCE_HANDLED_ENDING
-				: work->decided;
+	work->planned = work->decided;
 }
 
 /* The first one of its strand that doesn't end now. */
@@ -47,6 +49,8 @@ static void plan_work(struct once__batch *batch, struct once__work *work)
 	struct once__move *move;
 
 	reset_work(work);
+	if (work->decided == ONCE_PENDING_ENDING)
+		once__outcome_plan(work, ONCE__OUTCOME_DONE);
 	if (work->strand == ONCE__NO_STRAND)
 		return;
 	move = &batch->moves[work->strand];
@@ -120,12 +124,10 @@ static void plan_repetition(struct once__work *work)
 	item->stage =
 		work->first != NULL ? ONCE_STAGE_BATCH : ONCE_STAGE_DATABASE;
 	item->key_kind = work->key_kind;
-	work->planned = ONCE_DUPLICATE_ENDING;
-	item->cause = ONCE_CAUSE_NONE;
+	once__outcome_plan(work, ONCE__OUTCOME_REPEATED);
 	if (!is_conflict(work))
 		return;
-	work->planned = ONCE_CONFLICT_ENDING;
-	item->cause = ONCE_CAUSE_CONFLICT;
+	once__outcome_plan(work, ONCE__OUTCOME_CONFLICTED);
 	snprintf(item->reason, sizeof(item->reason),
 		 "its %s was claimed by another payload",
 		 once_key_kind_word(work->key_kind));
@@ -133,10 +135,40 @@ static void plan_repetition(struct once__work *work)
 
 static void limit_statements(struct once__batch *batch, int64_t timeout_ms)
 {
-	char text[24];
+	char once[24];
+	char twice[24];
 
 	once__pg_send(batch->session->pg, ONCE__PG_OURS, timeout_sql,
-		      ONCE_PARAMS(once__pg_int8(text, timeout_ms)));
+		      ONCE_PARAMS(once__pg_int8(once, timeout_ms),
+				  once__pg_int8(twice, 2 * timeout_ms)));
+}
+
+/* What earlier handlers have queued may lie here for long, and the server must
+ * not take that for silence. */
+static void breathe(struct once__batch *batch, int64_t timeout_ms,
+		    int64_t now_ms)
+{
+	if (timeout_ms == 0 || now_ms - batch->breathed_ms < timeout_ms / 2)
+		return;
+	batch->breathed_ms = now_ms;
+	once__pg_breathe(batch->session->pg);
+}
+
+static void watch(struct once_session *session, const struct once__work *work,
+		  int64_t began_ms)
+{
+	struct once__watch *seen = &session->watch;
+	const struct once_record *record = work->msg.record;
+
+	atomic_store_explicit(&seen->route, work->item->route,
+			      memory_order_relaxed);
+	atomic_store_explicit(&seen->topic, record->topic,
+			      memory_order_relaxed);
+	atomic_store_explicit(&seen->partition, record->partition,
+			      memory_order_relaxed);
+	atomic_store_explicit(&seen->offset, record->offset,
+			      memory_order_relaxed);
+	atomic_store_explicit(&seen->began_ms, began_ms, memory_order_release);
 }
 
 static enum once__call_result call_handler(struct once__batch *batch,
@@ -144,26 +176,37 @@ static enum once__call_result call_handler(struct once__batch *batch,
 {
 	struct once_session *session = batch->session;
 	int64_t timeout_ms = work->route->timeout_ms;
+	int64_t began_ms = clock_ms();
+	enum once__call_result result;
 	struct once_call call = {
 		.pg = session->pg,
 		.collection = &session->collection,
 		.work = work,
 		.tag = (size_t)(work - batch->works),
-		.deadline_ms = timeout_ms == 0 ? 0 : clock_ms() + timeout_ms,
+		.deadline_ms = timeout_ms == 0 ? 0 : began_ms + timeout_ms,
 		.log = session->log,
 		.log_arg = session->log_arg,
 	};
 
-	return once__call_run(&call, session->instances[work->item->route]);
+	breathe(batch, timeout_ms, began_ms);
+	watch(session, work, began_ms);
+	result = once__call_run(&call, session->instances[work->item->route]);
+	atomic_store_explicit(&session->watch.began_ms, 0,
+			      memory_order_relaxed);
+	return result;
 }
 
 static bool handle_one(struct once__batch *batch, struct once__work *work)
 {
+	enum once__call_result result;
+
 	if (work->first != NULL || work->lost)
 		plan_repetition(work);
 	if (work->planned == ONCE_CONFLICT_ENDING)
 		return true;
-	return call_handler(batch, work) == ONCE__CALL_DONE &&
+	result = call_handler(batch, work);
+	batch->has_verdict = result == ONCE__CALL_VERDICT;
+	return result == ONCE__CALL_DONE &&
 	       once__pg_failure(batch->session->pg) == NULL;
 }
 
@@ -196,7 +239,16 @@ bool once__work_is_parked(const struct once__work *work)
 {
 	if (work->planned == ONCE_CONFLICT_ENDING)
 		return work->route->on_conflict == ONCE_CONFLICT_PARK;
-	return work->planned == ONCE_DEAD_ENDING;
+	return work->planned == ONCE_DEAD_ENDING ||
+	       work->planned == ONCE_WAITING_ENDING;
+}
+
+static void finish_parked(struct once__pg *pg, const struct once__work *work)
+{
+	if (once__work_is_parked(work))
+		once__parked_add(pg, work);
+	else if (work->item->parked)
+		once__parked_remove(pg, work);
 }
 
 static bool finish(struct once__batch *batch, size_t from, size_t to,
@@ -206,8 +258,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 
 	once__batch_set_results(batch, from, to);
 	for (size_t i = from; i < to; i++)
-		if (once__work_is_parked(&batch->works[i]))
-			once__parked_add(session->pg, &batch->works[i]);
+		finish_parked(session->pg, &batch->works[i]);
 	return once__positions_move(&session->positions, session->pg,
 				    batch->moves, batch->move_count,
 				    ret_fenced) &&
@@ -235,7 +286,7 @@ static enum once__try judge(struct once__batch *batch, struct once_error *err)
 	const struct once__pg_failure *failure =
 		once__pg_failure(batch->session->pg);
 
-	if (failure == NULL)
+	if (failure == NULL || batch->has_verdict)
 		return ONCE__TRY_DECIDED;
 	batch->last = *failure;
 	(void)once__pg_error(batch->session->pg, err);
@@ -293,11 +344,36 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 	return ONCE__TRY_STOP;
 }
 
+/* Those that come out of once.parked are ours while their rows are locked. */
+static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
+			bool *ret_gone)
+{
+	for (size_t i = from; i < to; i++) {
+		bool waits = true;
+
+		if (batch->works[i].item->parked &&
+		    !once__parked_lock(batch->session->pg, &batch->works[i],
+				       &waits))
+			return false;
+		*ret_gone = *ret_gone || !waits;
+	}
+	return true;
+}
+
+static bool work_through(struct once__batch *batch, size_t from, size_t to,
+			 bool *ret_fenced)
+{
+	return once__batch_claim(batch, from, to) && handle(batch, from, to) &&
+	       finish(batch, from, to, ret_fenced);
+}
+
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
 			       size_t to, struct once_error *err)
 {
 	bool fenced = false;
 
+	batch->has_verdict = false;
+	batch->breathed_ms = 0;
 	if (!plan(batch, from, to)) {
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
@@ -308,8 +384,8 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	once__collect_reset(&batch->session->collection);
 	once__batch_find_duplicates(batch, from, to);
 	once__pg_begin(batch->session->pg);
-	if (!once__batch_claim(batch, from, to) || !handle(batch, from, to) ||
-	    !finish(batch, from, to, &fenced))
+	if (!lock_parked(batch, from, to, &fenced) ||
+	    (!fenced && !work_through(batch, from, to, &fenced)))
 		return give_up(batch, judge(batch, err));
 	if (fenced) {
 		error_set(err, ONCE_FENCED,

@@ -3,6 +3,8 @@
  * messages would stand without their effects. */
 #include "call.h"
 
+#include "outcome.h"
+
 #include "bytes.h"
 #include "clock.h"
 
@@ -214,22 +216,20 @@ void once_log(struct once_call *call, int level, const char *fmt, ...)
 /* ---- from verdict to decision ---- */
 
 static enum once__call_result decide(struct once__work *work,
-				     enum once_ending ending,
-				     enum once_cause cause)
+				     enum once__outcome outcome)
 {
-	work->decided = ending;
-	work->item->cause = cause;
+	once__outcome_decide(work, outcome);
 	return ONCE__CALL_VERDICT;
 }
 
-static enum once__call_result decide_retry(struct once__work *work,
-					   enum once_cause cause)
+static enum once__call_result decide_again(struct once__work *work,
+					   enum once__outcome outcome)
 {
 	unsigned most = work->route->max_attempts;
 
 	if (most != 0 && work->item->attempt >= most)
-		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_ATTEMPTS);
-	return decide(work, ONCE_RETRY_ENDING, cause);
+		return decide(work, ONCE__OUTCOME_GAVE_UP);
+	return decide(work, outcome);
 }
 
 static void give_reason(struct once_item *item,
@@ -248,15 +248,15 @@ static enum once__call_result judge_verdict(struct once__work *work,
 	case ONCE_DONE:
 		return ONCE__CALL_DONE;
 	case ONCE_RETRY:
-		return decide_retry(work, ONCE_CAUSE_ASKED);
+		return decide_again(work, ONCE__OUTCOME_AGAIN_ASKED);
 	case ONCE_REJECT:
-		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_REJECTED);
+		return decide(work, ONCE__OUTCOME_REFUSED);
 	case ONCE_PAUSE:
-		return decide(work, ONCE_PAUSED_ENDING, ONCE_CAUSE_ASKED);
+		return decide(work, ONCE__OUTCOME_DEPENDENT);
 	}
 	snprintf(work->item->reason, sizeof(work->item->reason),
 		 "the handler returned %d, which is no verdict", (int)verdict);
-	return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_VERDICT);
+	return decide(work, ONCE__OUTCOME_NO_VERDICT);
 }
 
 /* Its own statement failed, and the handler has had its say. */
@@ -268,12 +268,27 @@ static enum once__call_result judge_failure(
 
 	give_reason(work->item, failure);
 	if (strcmp(failure->sqlstate, "2D000") == 0)
-		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_TRANSACTION);
+		return decide(work, ONCE__OUTCOME_ENDED_IT);
 	if (verdict != ONCE_DONE)
 		return judge_verdict(work, verdict);
 	if (call->saw_error)
-		return decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_HIDDEN);
-	return decide_retry(work, ONCE_CAUSE_STATEMENT);
+		return decide(work, ONCE__OUTCOME_HID_ERROR);
+	return decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
+}
+
+/* What it did so late may have been undone by the server already: a session
+ * that was silent for too long is cut off. */
+static enum once__call_result judge_lateness(struct once_call *call,
+					     enum once_verdict verdict)
+{
+	struct once_item *item = call->work->item;
+
+	if (verdict != ONCE_DONE)
+		return judge_verdict(call->work, verdict);
+	snprintf(item->reason, sizeof(item->reason),
+		 "the call took %lld ms longer than the route's timeout",
+		 (long long)-once_time_left_ms(call));
+	return decide_again(call->work, ONCE__OUTCOME_AGAIN_LATE);
 }
 
 void once__call_fail_late(struct once__work *work,
@@ -281,9 +296,9 @@ void once__call_fail_late(struct once__work *work,
 {
 	give_reason(work->item, failure);
 	if (strcmp(failure->sqlstate, "2D000") == 0)
-		decide(work, ONCE_DEAD_ENDING, ONCE_CAUSE_TRANSACTION);
+		decide(work, ONCE__OUTCOME_ENDED_IT);
 	else
-		decide_retry(work, ONCE_CAUSE_STATEMENT);
+		decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
 }
 
 static enum once_verdict invoke(struct once_call *call, void *self)
@@ -303,6 +318,12 @@ static enum once_verdict invoke(struct once_call *call, void *self)
 	return verdict;
 }
 
+/* Not that of an earlier message of the batch, nor its own statement's. */
+static bool is_nobodys(const struct once__pg_failure *failure)
+{
+	return failure == NULL || failure->tag == ONCE__PG_OURS;
+}
+
 enum once__call_result once__call_run(struct once_call *call, void *self)
 {
 	const struct once__pg_failure *failure;
@@ -313,6 +334,8 @@ enum once__call_result once__call_run(struct once_call *call, void *self)
 	verdict = invoke(call, self);
 	(void)leave_raw(call);
 	failure = once__pg_failure(call->pg);
+	if (once_time_left_ms(call) < 0 && is_nobodys(failure))
+		return judge_lateness(call, verdict);
 	if (failure == NULL)
 		return judge_verdict(call->work, verdict);
 	if (failure->tag != call->tag || failure->class != ONCE__PG_MESSAGE)

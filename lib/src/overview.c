@@ -89,7 +89,7 @@ enum once_status once_overview(const char *conninfo, const char *group,
 	enum once_status status = once__pg_open(&options, &pg, err);
 
 	if (status == ONCE_OK)
-		status = once__schema_check(pg, err);
+		status = once__schema_check_version(pg, err);
 	if (status == ONCE_OK)
 		status = read_sections(pg, group, told, arg, err);
 	once__pg_close(pg);

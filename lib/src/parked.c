@@ -2,29 +2,61 @@
  * topic has long forgotten the message. */
 #include "parked.h"
 
+#include "backoff.h"
 #include "bytes.h"
 #include "pg_array.h"
+#include "route.h"
 
 static const char park_sql[] =
 	"INSERT INTO once.parked (consumer_id, topic, partition, "
-	"message_offset, state, attempts, cause, reason, sqlstate, msg_id, "
-	"biz_id, fingerprint, original_fingerprint, message_time_ms, key, "
-	"value, header_names, header_values) "
-	"VALUES ($1::bigint, $2::text, $3::int4, $4::int8, 'dead', $5::int4, "
-	"$6::text, $7::text, nullif($8::text, ''), $9::text, $10::text, "
-	"$11::bytea, $12::bytea, $13::int8, $14::bytea, $15::bytea, "
-	"$16::bytea[], $17::bytea[]) "
+	"message_offset, message_time_ms, attempts, cause, reason, sqlstate, "
+	"msg_id, biz_id, fingerprint, original_fingerprint, key, value, "
+	"header_names, header_values, state, retry_at, crashes) "
+	"VALUES ($1::bigint, $2::text, $3::int4, $4::int8, $5::int8, $6::int4, "
+	"$7::text, $8::text, nullif($9::text, ''), $10::text, $11::text, "
+	"$12::bytea, $13::bytea, $14::bytea, $15::bytea, $16::bytea[], "
+	"$17::bytea[], $18::text, now() + $19::int8 * interval '1 ms', "
+	"$20::int4) "
 	"ON CONFLICT (consumer_id, topic, partition, message_offset, "
-	"message_time_ms) "
-	"DO UPDATE SET state = 'dead', retry_at = NULL, "
-	"attempts = excluded.attempts, cause = excluded.cause, "
-	"reason = excluded.reason, sqlstate = excluded.sqlstate";
+	"message_time_ms) DO UPDATE SET state = excluded.state, "
+	"retry_at = excluded.retry_at, "
+	"attempts = greatest(parked.attempts, excluded.attempts), "
+	"crashes = excluded.crashes, cause = excluded.cause, "
+	"reason = excluded.reason, sqlstate = excluded.sqlstate, "
+	"original_fingerprint = excluded.original_fingerprint";
+
+#define THIS_MESSAGE \
+	"WHERE consumer_id = $1::bigint AND topic = $2::text " \
+	"AND partition = $3::int4 AND message_offset = $4::int8 " \
+	"AND message_time_ms = $5::int8 "
+
+static const char remove_sql[] = "DELETE FROM once.parked " THIS_MESSAGE;
+
+static const char waits_sql[] = "SELECT 1 FROM once.parked " THIS_MESSAGE
+				"AND state = 'waiting' AND attempts = $6::int4";
+
+static const char lock_sql[] =
+	"SELECT 1 FROM once.parked " THIS_MESSAGE
+	"AND state = 'waiting' AND attempts = $6::int4 FOR UPDATE SKIP LOCKED";
 
 static const char holds_sql[] =
-	"SELECT 1 FROM once.parked WHERE consumer_id = $1::bigint "
-	"AND topic = $2::text AND partition = $3::int4 "
-	"AND message_offset = $4::int8 AND message_time_ms = $5::int8 "
-	"AND state = 'dead' AND attempts = $6::int4 AND cause = $7::text";
+	"SELECT 1 FROM once.parked " THIS_MESSAGE
+	"AND state = $6::text AND attempts = $7::int4 AND cause = $8::text";
+
+/* A message's own name among the parked, as the first five parameters. */
+struct coordinates {
+	char numbers[4][24];
+};
+
+#define COORDINATES(at, work) \
+	once__pg_int8((at)->numbers[0], (work)->consumer_id), \
+		ONCE_TEXT(bytes_text((work)->msg.record->topic)), \
+		once__pg_int8((at)->numbers[1], \
+			      (work)->msg.record->partition), \
+		once__pg_int8((at)->numbers[2], (work)->msg.record->offset), \
+		once__pg_int8((at)->numbers[3], (work)->msg.record->time_ms)
+
+/* ---- the row ---- */
 
 static void fill_headers(const struct once_record *record,
 			 struct once__pg_array *names,
@@ -48,33 +80,50 @@ static struct once_bytes reason_text(const struct once_item *item)
 	return reason;
 }
 
+/* NULL: it doesn't wait. */
+static struct once_param delay_of(const struct once__work *work, char text[24])
+{
+	static const struct once_param none;
+	const struct once_route *route = work->route;
+
+	if (work->planned != ONCE_WAITING_ENDING)
+		return none;
+	return once__pg_int8(text, backoff_ms(work->item->attempt,
+					      route->first_delay_ms,
+					      route->max_delay_ms));
+}
+
+static const char *state_of(const struct once__work *work)
+{
+	return work->planned == ONCE_WAITING_ENDING ? "waiting" : "dead";
+}
+
 static void send_row(struct once__pg *pg, const struct once__work *work,
 		     struct once__pg_array *names,
 		     struct once__pg_array *values)
 {
 	const struct once_item *item = work->item;
-	const struct once_record *record = work->msg.record;
 	const struct once__keys *keys = &work->msg.keys;
-	char numbers[5][24];
+	struct coordinates at;
+	char numbers[3][24];
 
 	once__pg_send(
 		pg, ONCE__PG_OURS, park_sql,
-		ONCE_PARAMS(once__pg_int8(numbers[0], work->consumer_id),
-			    ONCE_TEXT(bytes_text(record->topic)),
-			    once__pg_int8(numbers[1], record->partition),
-			    once__pg_int8(numbers[2], record->offset),
-			    once__pg_int8(numbers[3], item->attempt),
+		ONCE_PARAMS(COORDINATES(&at, work),
+			    once__pg_int8(numbers[0], item->attempt),
 			    ONCE_TEXT(bytes_text(once_cause_word(item->cause))),
 			    ONCE_TEXT(reason_text(item)),
 			    ONCE_TEXT(bytes_text(item->sqlstate)),
 			    ONCE_TEXT(keys->msg_id), ONCE_TEXT(keys->biz_id),
 			    ONCE_BINARY(keys->fingerprint),
 			    ONCE_BINARY(work->stored.fingerprint),
-			    once__pg_int8(numbers[4], record->time_ms),
-			    ONCE_BINARY(record->key),
-			    ONCE_BINARY(record->value),
+			    ONCE_BINARY(work->msg.record->key),
+			    ONCE_BINARY(work->msg.record->value),
 			    once__pg_array_param(names),
-			    once__pg_array_param(values)));
+			    once__pg_array_param(values),
+			    ONCE_TEXT(bytes_text(state_of(work))),
+			    delay_of(work, numbers[1]),
+			    once__pg_int8(numbers[2], item->crashes)));
 }
 
 void once__parked_add(struct once__pg *pg, const struct once__work *work)
@@ -88,24 +137,60 @@ void once__parked_add(struct once__pg *pg, const struct once__work *work)
 	once__pg_array_fini(&values);
 }
 
+void once__parked_remove(struct once__pg *pg, const struct once__work *work)
+{
+	struct coordinates at;
+
+	once__pg_send(pg, ONCE__PG_OURS, remove_sql,
+		      ONCE_PARAMS(COORDINATES(&at, work)));
+}
+
+/* ---- questions ---- */
+
+static bool ask_if_waiting(struct once__pg *pg, const char *sql,
+			   const struct once__work *work, bool *ret_waits)
+{
+	const struct once_rows *rows;
+	struct coordinates at;
+	char attempts[24];
+
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, sql,
+		ONCE_PARAMS(COORDINATES(&at, work),
+			    once__pg_int8(attempts,
+					  (int64_t)work->item->attempt - 1)));
+	if (rows == NULL)
+		return false;
+	*ret_waits = once_rows_count(rows) > 0;
+	return true;
+}
+
+bool once__parked_lock(struct once__pg *pg, const struct once__work *work,
+		       bool *ret_waits)
+{
+	return ask_if_waiting(pg, lock_sql, work, ret_waits);
+}
+
+bool once__parked_waits(struct once__pg *pg, const struct once__work *work,
+			bool *ret_waits)
+{
+	return ask_if_waiting(pg, waits_sql, work, ret_waits);
+}
+
 bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
 			bool *ret_holds)
 {
 	const struct once_item *item = work->item;
-	const struct once_record *record = work->msg.record;
 	const struct once_rows *rows;
-	char numbers[5][24];
+	struct coordinates at;
+	char attempts[24];
 
-	rows = once__pg_exec(
-		pg, ONCE__PG_OURS, holds_sql,
-		ONCE_PARAMS(
-			once__pg_int8(numbers[0], work->consumer_id),
-			ONCE_TEXT(bytes_text(record->topic)),
-			once__pg_int8(numbers[1], record->partition),
-			once__pg_int8(numbers[2], record->offset),
-			once__pg_int8(numbers[3], record->time_ms),
-			once__pg_int8(numbers[4], item->attempt),
-			ONCE_TEXT(bytes_text(once_cause_word(item->cause)))));
+	rows = once__pg_exec(pg, ONCE__PG_OURS, holds_sql,
+			     ONCE_PARAMS(COORDINATES(&at, work),
+					 ONCE_TEXT(bytes_text(state_of(work))),
+					 once__pg_int8(attempts, item->attempt),
+					 ONCE_TEXT(bytes_text(once_cause_word(
+						 item->cause)))));
 	if (rows == NULL)
 		return false;
 	*ret_holds = once_rows_count(rows) > 0;

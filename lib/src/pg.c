@@ -30,6 +30,15 @@ void once__pg_begin(struct once__pg *pg)
 	once__pg_send_control(pg, begins[pg->isolation], false);
 }
 
+void once__pg_make_durable(struct once__pg *pg)
+{
+	static const char sql[] =
+		"SELECT set_config('synchronous_commit', 'on', true) "
+		"WHERE current_setting('synchronous_commit') = 'off'";
+
+	once__pg_send(pg, ONCE__PG_OURS, sql, NULL, 0);
+}
+
 enum once__pg_commit once__pg_commit(struct once__pg *pg)
 {
 	bool committed;
@@ -188,6 +197,19 @@ refused:
 fail:
 	once__pg_close(pg);
 	return status;
+}
+
+static bool is_on(const struct once__pg *pg, const char *parameter)
+{
+	const char *value = PQparameterStatus(pg->conn, parameter);
+
+	return value != NULL && strcmp(value, "on") == 0;
+}
+
+bool once__pg_is_read_only(const struct once__pg *pg)
+{
+	return is_on(pg, "in_hot_standby") ||
+	       is_on(pg, "default_transaction_read_only");
 }
 
 void once__pg_close(struct once__pg *pg)

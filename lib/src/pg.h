@@ -61,8 +61,14 @@ enum once_status once__pg_open(const struct once__pg_options *options,
 			       struct once_error *err);
 void once__pg_close(struct once__pg *pg);
 bool once__pg_is_lost(const struct once__pg *pg);
+/* As far as the server has said it: a standby, or told to take no writes.
+ * Before version 14 servers don't say it, and false is returned. */
+bool once__pg_is_read_only(const struct once__pg *pg);
 
 void once__pg_begin(struct once__pg *pg);
+/* The COMMIT of this transaction waits for the disk, whatever the session's do.
+ */
+void once__pg_make_durable(struct once__pg *pg);
 /* Queue a statement; parameters are copied. */
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 		   const struct once_param *params, size_t count);
@@ -73,6 +79,9 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      size_t count);
 /* Take the answers that are here already. */
 void once__pg_poll(struct once__pg *pg);
+/* Let the server know, without waiting for it, that for now nothing comes: from
+ * here on its idle_in_transaction_session_timeout counts. */
+void once__pg_breathe(struct once__pg *pg);
 /* Wait for all answers. false: something failed. */
 bool once__pg_wait(struct once__pg *pg);
 enum once__pg_commit once__pg_commit(struct once__pg *pg);

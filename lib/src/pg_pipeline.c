@@ -331,17 +331,21 @@ void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept)
 		owe(pg, owed);
 }
 
-void once__pg_sync(struct once__pg *pg)
+void once__pg_breathe(struct once__pg *pg)
 {
 	struct once__pg_owed owed = { ONCE__PG_KIND_SYNC, false, ONCE__PG_OURS,
 				      NULL };
 
 	if (pg->lost)
 		return;
-	if (!PQpipelineSync(pg->conn)) {
+	if (PQpipelineSync(pg->conn))
+		owe(pg, owed);
+	else
 		once__pg_lose(pg);
-		return;
-	}
-	owe(pg, owed);
+}
+
+void once__pg_sync(struct once__pg *pg)
+{
+	once__pg_breathe(pg);
 	wait_for_all(pg);
 }

@@ -32,6 +32,11 @@ static const char read_sql[] =
 	"ON p.group_name = $1::text AND p.topic = $2::text "
 	"AND p.partition = $3::int4";
 
+static const char hold_sql[] =
+	"UPDATE once.position SET holder = $4::uuid "
+	"WHERE group_name = $1::text AND topic = $2::text "
+	"AND partition = $3::int4 AND holder IS DISTINCT FROM $4::uuid";
+
 #define INSERT_SQL \
 	"INSERT INTO once.position (group_name, topic, partition, next_offset) " \
 	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) " \
@@ -176,21 +181,36 @@ static void take_position(const struct once_rows *rows,
 		 topic_id.data == NULL ? "" : (const char *)topic_id.data);
 }
 
-bool once__positions_read(struct once__pg *pg, const char *group,
-			  const char *topic, int32_t partition,
+bool once__positions_read(struct once__pg *pg,
+			  const struct once__partition *partition,
 			  struct once_position *ret_position)
 {
 	const struct once_rows *rows;
 	char number[24];
 
-	rows = once__pg_exec(pg, ONCE__PG_OURS, read_sql,
-			     ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
-					 ONCE_TEXT(bytes_text(topic)),
-					 once__pg_int8(number, partition)));
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, read_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+			    ONCE_TEXT(bytes_text(partition->topic)),
+			    once__pg_int8(number, partition->number)));
 	if (rows == NULL)
 		return false;
 	take_position(rows, ret_position);
 	return true;
+}
+
+bool once__positions_hold(struct once__pg *pg,
+			  const struct once__partition *partition,
+			  const char *instance_id)
+{
+	char number[24];
+
+	once__pg_send(pg, ONCE__PG_OURS, hold_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+				  ONCE_TEXT(bytes_text(partition->topic)),
+				  once__pg_int8(number, partition->number),
+				  ONCE_TEXT(bytes_text(instance_id))));
+	return once__pg_wait(pg);
 }
 
 void once__positions_write(struct once__positions *positions,
@@ -204,6 +224,9 @@ void once__positions_write(struct once__positions *positions,
 		once__pg_array_add_int4(&positions->partitions, (int32_t)i);
 		once__pg_array_add_int8(&positions->to, starts->offsets[i]);
 	}
+	/* Without its row, a partition would start where Kafka's offset is,
+	 * which is ahead of what a crash has left of the rest. */
+	once__pg_make_durable(pg);
 	once__pg_send(pg, ONCE__PG_OURS,
 		      starts->replace ? replace_sql : create_sql,
 		      ONCE_PARAMS(ONCE_TEXT(bytes_text(starts->group)),

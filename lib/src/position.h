@@ -18,6 +18,12 @@ struct once__move {
 	bool was_stopped; /* by an earlier transaction of this run */
 };
 
+struct once__partition {
+	const char *group;
+	const char *topic;
+	int32_t number;
+};
+
 /* Where the partitions of a topic begin: by number; negative: not said. */
 struct once__starts {
 	const char *group;
@@ -48,9 +54,13 @@ bool once__positions_move(struct once__positions *positions,
 			  struct once__pg *pg, const struct once__move *moves,
 			  size_t count, bool *ret_fenced);
 
-bool once__positions_read(struct once__pg *pg, const char *group,
-			  const char *topic, int32_t partition,
+bool once__positions_read(struct once__pg *pg,
+			  const struct once__partition *partition,
 			  struct once_position *ret_position);
+/* Write down who reads it now. */
+bool once__positions_hold(struct once__pg *pg,
+			  const struct once__partition *partition,
+			  const char *instance_id);
 
 void once__positions_write(struct once__positions *positions,
 			   struct once__pg *pg,

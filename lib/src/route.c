@@ -134,6 +134,10 @@ static enum once_status fill(struct once_route *route,
 	route->on_bad_key = options->on_bad_key;
 	route->on_conflict = options->on_conflict;
 	route->max_attempts = options->max_attempts;
+	route->order = options->order;
+	route->first_delay_ms = options->first_delay_ms;
+	route->max_delay_ms = options->max_delay_ms;
+	route->max_crashes = options->max_crashes;
 	route->timeout_ms = options->timeout_ms;
 	route->handler = options->handler;
 	status = check_handler(options->handler, err);

@@ -26,7 +26,11 @@ struct once_route {
 	uint32_t fingerprint_kind; /* digests of two kinds aren't compared */
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;
+	enum once_order order;
 	unsigned max_attempts;
+	int64_t first_delay_ms;
+	int64_t max_delay_ms;
+	unsigned max_crashes;
 	int64_t timeout_ms;
 	const struct once_handler *handler;
 	struct once_settings settings;

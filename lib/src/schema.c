@@ -131,7 +131,8 @@ static enum once_status check_rights(struct once__pg *pg,
 	return status;
 }
 
-enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
+enum once_status once__schema_check_version(struct once__pg *pg,
+					    struct once_error *err)
 {
 	int64_t version;
 	enum once_status status = read_newest(pg, &version, err);
@@ -151,7 +152,14 @@ enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 			(long long)version, once_schema_version());
 	if (version > once_schema_version())
 		return refuse_newer(version, err);
-	return check_rights(pg, err);
+	return ONCE_OK;
+}
+
+enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
+{
+	enum once_status status = once__schema_check_version(pg, err);
+
+	return status == ONCE_OK ? check_rights(pg, err) : status;
 }
 
 enum once_status once_schema_check(const char *conninfo, struct once_error *err)

@@ -5,6 +5,9 @@
 #include "pg.h"
 
 /* CONFIG: missing, older or newer than this library's; both are named. */
+enum once_status once__schema_check_version(struct once__pg *pg,
+					    struct once_error *err);
+/* The same; and DENIED: the role lacks what running takes. */
 enum once_status once__schema_check(struct once__pg *pg,
 				    struct once_error *err);
 

@@ -4,6 +4,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "instance.h"
 #include "schema.h"
 
 #include <stdarg.h>
@@ -93,6 +94,8 @@ static bool copy_options(struct once_session *session,
 		session->application_name = strdup(options->application_name);
 	session->durability = options->durability;
 	session->isolation = options->isolation;
+	session->instance = options->instance;
+	session->lane = options->lane;
 	session->log = options->log;
 	session->log_arg = options->log_arg;
 	session->route_count = count;
@@ -139,6 +142,7 @@ void once_session_destroy(struct once_session *session)
 	once__log_fini(&session->claims);
 	once__positions_fini(&session->positions);
 	once__collect_fini(&session->collection);
+	arena_fini(&session->waiting);
 	arena_fini(&session->arena);
 	free(session->consumer_ids);
 	free(session->instances);
@@ -173,13 +177,15 @@ static int64_t get_consumer(struct once__pg *pg, const char *scope)
 	return find_consumer(pg, scope);
 }
 
-static enum once_status get_consumers(struct once_session *session,
-				      struct once_error *err)
+static enum once_status sign_on(struct once_session *session,
+				struct once_error *err)
 {
 	struct once__pg *pg = session->pg;
 	enum once_status status = ONCE_OK;
 
 	once__pg_begin(pg);
+	if (session->instance != NULL)
+		once__instance_sign_on(pg, session->instance);
 	for (size_t i = 0; i < session->route_count; i++)
 		session->consumer_ids[i] =
 			get_consumer(pg, session->routes[i]->scope);
@@ -195,6 +201,20 @@ static void disconnect(struct once_session *session)
 	session->pg = NULL;
 }
 
+/* Reading alone would call such a server reached, and nothing would move. */
+static enum once_status check_writable(const struct once__pg *pg,
+				       struct once_error *err)
+{
+	if (!once__pg_is_read_only(pg))
+		return ONCE_OK;
+	error_set(err, ONCE_TRANSIENT,
+		  "the database is read-only: a standby, or "
+		  "default_transaction_read_only is on");
+	if (err != NULL)
+		snprintf(err->sqlstate, sizeof(err->sqlstate), "25006");
+	return ONCE_TRANSIENT;
+}
+
 enum once_status once_session_connect(struct once_session *session,
 				      struct once_error *err)
 {
@@ -204,19 +224,49 @@ enum once_status once_session_connect(struct once_session *session,
 					    session->isolation };
 	enum once_status status;
 
-	if (session->pg != NULL && !once__pg_is_lost(session->pg))
+	if (session->pg != NULL && !once__pg_is_lost(session->pg) &&
+	    !once__pg_is_read_only(session->pg))
 		return ONCE_OK;
 	disconnect(session);
 	status = once__pg_open(&options, &session->pg, err);
 	if (status == ONCE_OK)
+		status = check_writable(session->pg, err);
+	if (status == ONCE_OK)
 		status = once__schema_check(session->pg, err);
 	if (status == ONCE_OK)
-		status = get_consumers(session, err);
+		status = sign_on(session, err);
 	if (status != ONCE_OK)
 		disconnect(session);
 	else
 		session->connections++;
 	return status;
+}
+
+enum once_status once_session_sign_off(struct once_session *session,
+				       struct once_error *err)
+{
+	enum once_status status = ONCE_OK;
+
+	if (session->instance == NULL)
+		return ONCE_OK;
+	status = once_session_connect(session, err);
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	once__instance_sign_off(session->pg, session->instance);
+	return once__session_finish(session, once__pg_wait(session->pg), err);
+}
+
+void once_session_get_call(const struct once_session *session,
+			   struct once_current_call *ret_call)
+{
+	const struct once__watch *watch = &session->watch;
+
+	ret_call->began_ms = atomic_load(&watch->began_ms);
+	ret_call->route = atomic_load(&watch->route);
+	ret_call->topic = atomic_load(&watch->topic);
+	ret_call->partition = atomic_load(&watch->partition);
+	ret_call->offset = atomic_load(&watch->offset);
 }
 
 unsigned once_session_connections(const struct once_session *session)
@@ -226,8 +276,8 @@ unsigned once_session_connections(const struct once_session *session)
 
 /* ---- positions ---- */
 
-static enum once_status finish(struct once_session *session, bool done,
-			       struct once_error *err)
+enum once_status once__session_finish(struct once_session *session, bool done,
+				      struct once_error *err)
 {
 	enum once_status status = ONCE_OK;
 
@@ -238,6 +288,24 @@ static enum once_status finish(struct once_session *session, bool done,
 	return status;
 }
 
+static enum once_status ask_position(struct once_session *session,
+				     const struct once__partition *partition,
+				     const char *holder,
+				     struct once_position *ret_position,
+				     struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+	bool done;
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	done = once__positions_read(session->pg, partition, ret_position);
+	if (done && holder != NULL && ret_position->next_offset >= 0)
+		done = once__positions_hold(session->pg, partition, holder);
+	return once__session_finish(session, done, err);
+}
+
 enum once_status once_session_read_position(struct once_session *session,
 					    const char *group,
 					    const char *topic,
@@ -245,15 +313,24 @@ enum once_status once_session_read_position(struct once_session *session,
 					    struct once_position *ret_position,
 					    struct once_error *err)
 {
-	enum once_status status = once_session_connect(session, err);
+	struct once__partition asked = { group, topic, partition };
 
-	if (status != ONCE_OK)
-		return status;
-	once__pg_begin(session->pg);
-	return finish(session,
-		      once__positions_read(session->pg, group, topic, partition,
-					   ret_position),
-		      err);
+	return ask_position(session, &asked, NULL, ret_position, err);
+}
+
+enum once_status once_session_take_position(struct once_session *session,
+					    const char *group,
+					    const char *topic,
+					    int32_t partition,
+					    struct once_position *ret_position,
+					    struct once_error *err)
+{
+	const struct once_instance *instance = session->instance;
+	struct once__partition asked = { group, topic, partition };
+
+	return ask_position(session, &asked,
+			    instance == NULL ? NULL : instance->id,
+			    ret_position, err);
 }
 
 static enum once_status write_positions(struct once_session *session,
@@ -266,7 +343,7 @@ static enum once_status write_positions(struct once_session *session,
 		return status;
 	once__pg_begin(session->pg);
 	once__positions_write(&session->positions, session->pg, starts);
-	return finish(session, once__pg_wait(session->pg), err);
+	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
 enum once_status once_session_create_positions(

@@ -10,13 +10,28 @@
 #include "position.h"
 #include "route.h"
 
+#include <stdatomic.h>
+
 struct once__batch;
+
+/* The call that is going on, for any thread to see. Each field is true for
+ * itself: a reader may see two calls mixed at the moment one follows another,
+ * which is the moment when nobody is late. */
+struct once__watch {
+	atomic_llong began_ms; /* 0: none */
+	atomic_size_t route;
+	_Atomic(const char *) topic;
+	atomic_int partition;
+	atomic_llong offset;
+};
 
 struct once_session {
 	char *conninfo;
 	char *application_name;
 	enum once_durability durability;
 	enum once_isolation isolation;
+	const struct once_instance *instance; /* NULL: none */
+	unsigned lane;
 	once_log_f *log;
 	void *log_arg;
 
@@ -31,8 +46,14 @@ struct once_session {
 	struct once__log claims;
 	struct once__positions positions;
 	struct once__collection collection;
-	struct arena arena;            /* of the last batch */
+	struct arena arena;   /* of the last batch */
+	struct arena waiting; /* of the last parked message taken up */
+	struct once__watch watch;
 	struct once__batch *unsettled; /* in the arena; NULL: none */
 };
+
+/* COMMIT if `done`, else ROLLBACK and the failure as a status. */
+enum once_status once__session_finish(struct once_session *session, bool done,
+				      struct once_error *err);
 
 #endif

@@ -5,7 +5,8 @@ int once_ending_is_final(enum once_ending ending)
 {
 	return ending == ONCE_HANDLED_ENDING ||
 	       ending == ONCE_DUPLICATE_ENDING ||
-	       ending == ONCE_CONFLICT_ENDING || ending == ONCE_DEAD_ENDING;
+	       ending == ONCE_CONFLICT_ENDING || ending == ONCE_DEAD_ENDING ||
+	       ending == ONCE_WAITING_ENDING;
 }
 
 const char *once_ending_word(enum once_ending ending)

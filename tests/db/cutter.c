@@ -15,10 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum {
+	MOST_KEPT = 64
+};
 
 static const char commit_text[] = "COMMIT"; /* its NUL included */
 
@@ -62,12 +67,37 @@ static int connect_to_server(PGconn *conn)
 	return connect_by_tcp(PQport(conn));
 }
 
-static bool holds_commit(const char *data, size_t size)
+static bool holds(const char *data, size_t size, const char *text,
+		  size_t text_size)
 {
-	for (size_t i = 0; i + sizeof(commit_text) <= size; i++)
-		if (memcmp(data + i, commit_text, sizeof(commit_text)) == 0)
+	for (size_t i = 0; i + text_size <= size; i++)
+		if (memcmp(data + i, text, text_size) == 0)
 			return true;
 	return false;
+}
+
+/* What a client sends, with the end of what it sent before: a text may come in
+ * two pieces. */
+struct client {
+	char data[65536];
+	size_t kept;
+	bool meant; /* this transaction was sent the text of `only` */
+};
+
+static bool commits(const struct cutter *cutter, struct client *client,
+		    size_t size)
+{
+	size_t all = client->kept + size;
+	bool commit =
+		holds(client->data, all, commit_text, sizeof(commit_text));
+	bool meant =
+		client->meant || cutter->only == NULL ||
+		holds(client->data, all, cutter->only, strlen(cutter->only));
+
+	client->meant = meant && !commit;
+	client->kept = commit ? 0 : all < MOST_KEPT ? all : MOST_KEPT;
+	memmove(client->data, client->data + all - client->kept, client->kept);
+	return commit && meant;
 }
 
 static bool write_all(int fd, const char *data, size_t size)
@@ -84,49 +114,73 @@ static bool write_all(int fd, const char *data, size_t size)
 }
 
 /* false: this connection is to be cut. */
-static bool pass_on(struct cutter *cutter, int from, int to, bool is_client)
+static bool pass_back(const struct cutter *cutter, int server, int client)
 {
 	char data[65536];
-	ssize_t size = read(from, data, sizeof(data));
+	ssize_t size = read(server, data, sizeof(data));
+
+	return size > 0 && *cutter->cut != CUT_EVERYTHING &&
+	       write_all(client, data, (size_t)size);
+}
+
+static bool is_to_be_cut(const struct cutter *cutter, int cut)
+{
+	return (cut == CUT_BEFORE_COMMIT || cut == CUT_AFTER_COMMIT) &&
+	       atomic_compare_exchange_strong(cutter->cut, &cut, CUT_NOTHING);
+}
+
+static bool pass_on(const struct cutter *cutter, struct client *state,
+		    int client, int server)
+{
+	char data[65536 - MOST_KEPT];
+	ssize_t size = read(client, data, sizeof(data));
 	int cut = *cutter->cut;
 
 	if (size <= 0 || cut == CUT_EVERYTHING)
 		return false;
-	if (!is_client || cut == CUT_NOTHING ||
-	    !holds_commit(data, (size_t)size))
-		return write_all(to, data, (size_t)size);
-	*cutter->cut = CUT_NOTHING;
-	if (cut == CUT_BEFORE_COMMIT)
-		return false;
-	write_all(to, data, (size_t)size);
-	(void)!read(to, data, sizeof(data)); /* the answer */
+	memcpy(state->data + state->kept, data, (size_t)size);
+	if (!commits(cutter, state, (size_t)size) || !is_to_be_cut(cutter, cut))
+		return write_all(server, data, (size_t)size);
+	if (cut == CUT_AFTER_COMMIT) {
+		write_all(server, data, (size_t)size);
+		(void)!read(server, data, sizeof(data)); /* the answer */
+	}
 	return false;
 }
 
-static void serve(struct cutter *cutter, int client, int server)
+static void serve(const struct cutter *cutter, int client, int server)
 {
 	struct pollfd fds[] = { { client, POLLIN, 0 }, { server, POLLIN, 0 } };
+	struct client state = { .kept = 0 };
 
 	while (poll(fds, 2, -1) > 0) {
 		if (fds[0].revents != 0 &&
-		    !pass_on(cutter, client, server, true))
+		    !pass_on(cutter, &state, client, server))
 			return;
-		if (fds[1].revents != 0 &&
-		    !pass_on(cutter, server, client, false))
+		if (fds[1].revents != 0 && !pass_back(cutter, server, client))
 			return;
 	}
 }
 
-static void serve_all(struct cutter *cutter, PGconn *conn)
+static void serve_one(const struct cutter *cutter, PGconn *conn, int client)
 {
+	int server = connect_to_server(conn);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (server >= 0)
+		serve(cutter, client, server);
+	_exit(0);
+}
+
+static void serve_all(const struct cutter *cutter, PGconn *conn)
+{
+	signal(SIGCHLD, SIG_IGN);
 	for (;;) {
 		int client = accept(cutter->listener, NULL, NULL);
-		int server = connect_to_server(conn);
 
-		if (client >= 0 && server >= 0)
-			serve(cutter, client, server);
+		if (client >= 0 && fork() == 0)
+			serve_one(cutter, conn, client);
 		close(client);
-		close(server);
 	}
 }
 
@@ -148,7 +202,7 @@ void cutter_start(struct cutter *cutter, struct pg_fixture *pg)
 {
 	int port = 0;
 
-	cutter->cut = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE,
+	cutter->cut = mmap(NULL, sizeof(*cutter->cut), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert(cutter->cut != MAP_FAILED);
 	cutter->listener = listen_somewhere(&port);

@@ -1,13 +1,14 @@
 /*
  * cutter.h - a TCP proxy before PostgreSQL that cuts the connection at a
- * COMMIT, as a network does at the worst moment. A process of its own; one
- * connection at a time.
+ * COMMIT, as a network does at the worst moment. A process of its own, and one
+ * for each connection.
  */
 #ifndef TEST_CUTTER_H
 #define TEST_CUTTER_H
 
 #include "pg_fixture.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 enum cut {
@@ -20,10 +21,13 @@ enum cut {
 struct cutter {
 	pid_t pid;
 	int listener;
-	volatile int *cut; /* shared with the process; reset by the cut */
+	atomic_int *cut;  /* shared with the processes; reset by the cut */
+	const char *only; /* only a transaction that was sent this text; NULL:
+			   * any. Set before the start */
 	char conninfo[640];
 };
 
+/* Takes `only` from the struct, and sets the rest. */
 void cutter_start(struct cutter *cutter, struct pg_fixture *pg);
 void cutter_stop(struct cutter *cutter);
 

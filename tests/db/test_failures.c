@@ -240,6 +240,9 @@ START_TEST(who_waits_is_not_blamed_for_who_queued)
 }
 END_TEST
 
+static int64_t silent_backend;
+static bool session_was_cut;
+
 static enum once_verdict be_slow(void *self, const struct once_message *msg,
 				 struct once_call *call)
 {
@@ -261,7 +264,46 @@ START_TEST(a_slow_handler_does_not_time_out_the_statements_before_it)
 	mail_set_value(&mail, 0, value);
 	mail_set_value(&mail, 1, "poison");
 	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 2);
+	ck_ending(mail.items[1], ONCE_RETRY_ENDING);
+	ck_assert_int_eq(mail.items[1].cause, ONCE_CAUSE_TIMEOUT);
+}
+END_TEST
+
+/* While it thinks, another session claims the same key: it must not wait for
+ * longer than the silent one is given. */
+static enum once_verdict be_silent(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	char gone[160];
+
+	(void)self;
+	(void)msg;
+	(void)call;
+	snprintf(gone, sizeof(gone),
+		 "SELECT count(*) FROM pg_stat_activity WHERE pid = %lld",
+		 (long long)silent_backend);
+	for (int i = 0; i < 100 && trial_count(&trial, gone) > 0; i++)
+		usleep(100000);
+	session_was_cut = trial_count(&trial, gone) == 0;
+	return ONCE_DONE;
+}
+
+START_TEST(a_silent_handler_loses_its_session_and_only_its_own_message_fails)
+{
+	mail_init(&mail, 1);
+	mail_set_id(&mail, 0, "connects");
+	mail_set_biz(&mail, 0, "connects");
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	silent_backend = trial_backend(&trial);
+	trial_poison = be_silent;
+	run_with_poison_at(1, 4);
+	ck_assert(session_was_cut);
+	ck_ending(mail.items[1], ONCE_RETRY_ENDING);
+	ck_assert_int_eq(mail.items[1].cause, ONCE_CAUSE_TIMEOUT);
 	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 3);
+	ck_assert_int_eq(effects(), 4);
 }
 END_TEST
 
@@ -437,6 +479,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_slow_handler_does_not_time_out_the_statements_before_it);
+	tcase_add_test(
+		tests,
+		a_silent_handler_loses_its_session_and_only_its_own_message_fails);
 	tcase_add_test(tests,
 		       a_refused_commit_is_the_fault_of_its_only_message);
 	tcase_add_test(tests,

@@ -7,6 +7,11 @@
 #include "suite.h"
 #include "trial.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
 static struct trial trial;
 static struct mail mail;
 static struct cutter cutter;
@@ -172,6 +177,127 @@ START_TEST(settling_waits_for_a_server_that_is_away)
 }
 END_TEST
 
+/* ---- a thousand times ---- */
+
+enum {
+	ROUNDS = 1000,
+	MOST_MAIL = 8
+};
+
+/* The messages of a round have identities of their own, but for some that
+ * repeat one of the first round: duplicates, whichever way it goes. */
+static void shuffle(unsigned *seed, int round, int64_t next[2])
+{
+	bool is_all_old = rand_r(seed) % 8 == 0;
+	unsigned with_strands = (unsigned)rand_r(seed) % 3; /* 1: some of it */
+	int64_t offsets[2] = { next[0], next[1] };
+
+	mail.count = 1 + (size_t)rand_r(seed) % MOST_MAIL;
+	mail_again(&mail);
+	for (size_t i = 0; i < mail.count; i++) {
+		bool is_old = is_all_old || rand_r(seed) % 5 == 0;
+		bool is_dead = !is_old && rand_r(seed) % 6 == 0;
+		size_t strand = i % 2;
+		char id[32];
+
+		snprintf(id, sizeof(id), "m%d.%zu", is_old ? -1 : round, i);
+		mail_set_id(&mail, i, id);
+		mail_set_biz(&mail, i, id);
+		mail_set_value(&mail, i, is_dead ? "poison" : "v");
+		mail_set_strand(&mail, i, NULL);
+		mail.items[i].record.partition = 2;
+		mail.items[i].record.offset = round * MOST_MAIL + (int64_t)i;
+		if (with_strands == 0 ||
+		    (with_strands == 1 && rand_r(seed) % 2 == 0))
+			continue;
+		mail_set_strand(&mail, i, &strands[strand]);
+		mail.items[i].record.partition = (int32_t)strand;
+		mail.items[i].record.offset = offsets[strand]++;
+	}
+	next[0] = offsets[0];
+	next[1] = offsets[1];
+}
+
+static void remember_the_old(void)
+{
+	for (size_t i = 0; i < MOST_MAIL; i++) {
+		char id[32];
+
+		snprintf(id, sizeof(id), "m-1.%zu", i);
+		mail_set_id(&mail, i, id);
+		mail_set_biz(&mail, i, id);
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+}
+
+struct tally {
+	int64_t effects;
+	int64_t dead;
+	unsigned settled; /* found to be committed */
+};
+
+static void count_expected(struct tally *tally)
+{
+	for (size_t i = 0; i < mail.count; i++) {
+		bool is_old =
+			strncmp(mail.items[i].msg_id.data, "m-1.", 4) == 0;
+
+		if (is_text(mail.items[i].record.value, "poison"))
+			tally->dead++;
+		else if (!is_old)
+			tally->effects++;
+	}
+}
+
+static void run_a_round(unsigned *seed, struct tally *tally)
+{
+	bool carried_out = rand_r(seed) % 2 == 0;
+
+	run_and_cut(carried_out ? CUT_AFTER_COMMIT : CUT_BEFORE_COMMIT);
+	count_expected(tally);
+	settle();
+	if (mail_count(&mail, ONCE_PENDING_ENDING) == 0) {
+		ck_assert(carried_out);
+		tally->settled++;
+		return;
+	}
+	trial_run_by(&trial, cut_session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_PENDING_ENDING), 0);
+}
+
+START_TEST(a_thousand_answers_lost_are_a_thousand_times_the_truth)
+{
+	const char *given = getenv("ONCE_TEST_SEED");
+	unsigned seed = given == NULL ? (unsigned)time(NULL)
+				      : (unsigned)strtoul(given, NULL, 10);
+	struct tally tally = { MOST_MAIL, 0, 0 };
+	int64_t next[2] = { 0, 0 };
+
+	printf("ONCE_TEST_SEED=%u\n", seed);
+	trial_poison = reject;
+	mail_fini(&mail);
+	mail_init(&mail, MOST_MAIL);
+	remember_the_old();
+	for (int round = 0; round < ROUNDS; round++) {
+		shuffle(&seed, round, next);
+		run_a_round(&seed, &tally);
+		ck_assert_int_eq(strands[0].next_offset, next[0]);
+		ck_assert_int_eq(strands[1].next_offset, next[1]);
+	}
+	ck_assert_uint_gt(tally.settled, ROUNDS / 4);
+	expect_effects(tally.effects);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(DISTINCT msg_id) "
+					     "FROM effect"),
+			 tally.effects);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.parked"),
+		tally.dead);
+	ck_assert_int_eq(trial_count(&trial, "SELECT sum(next_offset) FROM "
+					     "once.position"),
+			 next[0] + next[1]);
+}
+END_TEST
+
 START_TEST(nothing_in_doubt_is_settled_at_once)
 {
 	settle();
@@ -199,6 +325,8 @@ int main(void)
 	tcase_add_loop_test(tests, a_dead_message_is_parked_once_either_way, 0,
 			    2);
 	tcase_add_test(tests, settling_waits_for_a_server_that_is_away);
+	tcase_add_test(tests,
+		       a_thousand_answers_lost_are_a_thousand_times_the_truth);
 	tcase_add_test(tests, nothing_in_doubt_is_settled_at_once);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

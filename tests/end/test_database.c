@@ -2,19 +2,15 @@
  * test_database.c - the database goes away and comes back: nothing is lost,
  * nothing is repeated, nothing is dead, and no attempt is counted.
  */
-#include "onced_fixture.h"
-#include "pg_server.h"
+#include "outage.h"
 #include "servers.h"
 #include "suite.h"
 
-#include <clock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-	WAIT_MS = 40000,
 	PARTITIONS = 2,
 	LOAD = 20,             /* messages at a time */
 	OUTAGE_MS = 6000,      /* longer than the longest pause of a lane */
@@ -23,53 +19,6 @@ enum {
 	MEMORY_MAX_KB = 102400 /* less than the backlog */
 };
 
-static void create_server(struct pg_server *server)
-{
-	struct once_error err;
-
-	ck_assert_msg(pg_server_create(server, NULL, &err) == ONCE_OK, "%s",
-		      err.text);
-}
-
-static void start_server(struct pg_server *server)
-{
-	struct once_error err;
-
-	ck_assert_msg(pg_server_start(server, &err) == ONCE_OK, "%s", err.text);
-}
-
-static void send_for(struct onced_fixture *fixture, int64_t ms)
-{
-	const struct timespec pause = { 0, 20000000 };
-	int64_t deadline_ms = clock_ms() + ms;
-
-	while (clock_ms() < deadline_ms) {
-		onced_fixture_send_series(fixture, fixture->sent, LOAD);
-		nanosleep(&pause, NULL);
-	}
-}
-
-/* All took effect, each one once and at its first attempt. */
-static void check_that_nothing_happened(struct onced *onced)
-{
-	struct onced_fixture *fixture = onced->fixture;
-	struct pg_fixture *pg = &fixture->pg;
-
-	onced_fixture_wait_for_all(fixture, WAIT_MS);
-	onced_fixture_check_effects(fixture, fixture->sent);
-	ck_assert_int_eq(
-		pg_fixture_get_int64(pg, "SELECT max(attempt) FROM effect"), 1);
-	ck_assert_int_eq(
-		pg_fixture_get_int64(pg, "SELECT count(*) FROM once.parked"),
-		0);
-	onced_wait_until_ready(onced, WAIT_MS);
-	ck_assert_int_eq(onced_stop(onced), 0);
-	for (int i = 0; i < fixture->partitions; i++)
-		ck_assert_int_eq(
-			kafka_fixture_get_committed(&fixture->kafka, i),
-			onced_fixture_position(fixture, i));
-}
-
 /* C02, C45 */
 START_TEST(an_outage_of_the_database_is_sat_out)
 {
@@ -77,23 +26,23 @@ START_TEST(an_outage_of_the_database_is_sat_out)
 	struct pg_server server;
 	struct onced onced;
 
-	create_server(&server);
+	outage_create_server(&server, NULL);
 	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
-	onced_wait_until_ready(&onced, WAIT_MS);
-	send_for(&fixture, 300);
+	onced_wait_until_ready(&onced, OUTAGE_WAIT_MS);
+	outage_send_for(&fixture, 300);
 	pg_server_kill(&server);
 	onced_wait_until_not_ready(&onced, "doesn't reach the database",
-				   WAIT_MS);
-	send_for(&fixture, OUTAGE_MS);
+				   OUTAGE_WAIT_MS);
+	outage_send_for(&fixture, OUTAGE_MS);
 	for (int i = 0; i < PARTITIONS; i++)
 		ck_assert_int_lt(kafka_fixture_get_committed(&fixture.kafka, i),
 				 kafka_fixture_get_end(&fixture.kafka, i));
-	start_server(&server);
+	outage_start_server(&server);
 	pg_fixture_reconnect(&fixture.pg);
-	send_for(&fixture, 300);
-	check_that_nothing_happened(&onced);
+	outage_send_for(&fixture, 300);
+	outage_check_that_nothing_happened(&onced);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);
 }
@@ -106,19 +55,19 @@ START_TEST(an_orderly_restart_of_the_database_is_sat_out)
 	struct pg_server server;
 	struct onced onced;
 
-	create_server(&server);
+	outage_create_server(&server, NULL);
 	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
-	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_ready(&onced, OUTAGE_WAIT_MS);
 	for (int i = 0; i < 3; i++) {
-		send_for(&fixture, 200);
+		outage_send_for(&fixture, 200);
 		pg_server_stop(&server);
-		send_for(&fixture, 200);
-		start_server(&server);
+		outage_send_for(&fixture, 200);
+		outage_start_server(&server);
 	}
 	pg_fixture_reconnect(&fixture.pg);
-	check_that_nothing_happened(&onced);
+	outage_check_that_nothing_happened(&onced);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);
 }
@@ -141,23 +90,6 @@ static void send_backlog(struct onced_fixture *fixture)
 	onced_fixture_send(fixture, letters, HEAVY);
 }
 
-static long get_memory_kb(const struct onced *onced)
-{
-	char path[64];
-	char *status;
-	char *line;
-	long kb;
-
-	snprintf(path, sizeof(path), "/proc/%d/status",
-		 (int)onced->process.pid);
-	status = read_file(path);
-	line = status == NULL ? NULL : strstr(status, "VmHWM:");
-	ck_assert_ptr_nonnull(line);
-	kb = strtol(line + 6, NULL, 10);
-	free(status);
-	return kb;
-}
-
 /* C02. AddressSanitizer, where it is built in, would keep what was freed. */
 START_TEST(a_backlog_during_an_outage_stays_in_kafka)
 {
@@ -166,21 +98,21 @@ START_TEST(a_backlog_during_an_outage_stays_in_kafka)
 	struct onced onced;
 
 	setenv("ASAN_OPTIONS", "quarantine_size_mb=1", 1);
-	create_server(&server);
+	outage_create_server(&server, NULL);
 	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
-	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_ready(&onced, OUTAGE_WAIT_MS);
 	pg_server_kill(&server);
 	send_backlog(&fixture);
 	onced_wait_until_not_ready(&onced, "doesn't reach the database",
-				   WAIT_MS);
-	start_server(&server);
+				   OUTAGE_WAIT_MS);
+	outage_start_server(&server);
 	pg_fixture_reconnect(&fixture.pg);
-	onced_fixture_wait_for_all(&fixture, WAIT_MS);
-	printf("%ld kB at most\n", get_memory_kb(&onced));
-	ck_assert_int_lt(get_memory_kb(&onced), MEMORY_MAX_KB);
-	check_that_nothing_happened(&onced);
+	onced_fixture_wait_for_all(&fixture, OUTAGE_WAIT_MS);
+	printf("%ld kB at most\n", outage_get_memory_kb(&onced));
+	ck_assert_int_lt(outage_get_memory_kb(&onced), MEMORY_MAX_KB);
+	outage_check_that_nothing_happened(&onced);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);
 }
@@ -202,13 +134,13 @@ START_TEST(lanes_whose_sessions_are_cut_off_again_and_again_go_on)
 	onced_fixture_init(&fixture, PARTITIONS);
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
-	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_ready(&onced, OUTAGE_WAIT_MS);
 	for (int i = 0; i < 20; i++) {
-		send_for(&fixture, 100);
+		outage_send_for(&fixture, 100);
 		cuts += pg_fixture_get_int64(&fixture.pg, cut);
 	}
 	ck_assert_int_ge(cuts, 20);
-	check_that_nothing_happened(&onced);
+	outage_check_that_nothing_happened(&onced);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
@@ -230,10 +162,10 @@ START_TEST(what_a_failover_has_forgotten_is_handled_again)
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
 	onced_fixture_send_series(&fixture, 0, 100);
-	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_wait_for_all(&fixture, OUTAGE_WAIT_MS);
 	pg_fixture_run(&fixture.pg, forget);
 	ck_assert_int_ge(pg_fixture_get_int64(&fixture.pg, cut), 1);
-	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_wait_for_all(&fixture, OUTAGE_WAIT_MS);
 	onced_fixture_check_effects(&fixture, 100);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
@@ -246,18 +178,18 @@ START_TEST(a_start_before_the_database_waits_for_it_and_says_so)
 	struct pg_server server;
 	struct onced onced;
 
-	create_server(&server);
+	outage_create_server(&server, NULL);
 	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
 	onced_init(&onced, &fixture, NULL);
 	onced_fixture_send_series(&fixture, 0, LOAD);
 	pg_server_stop(&server);
 	onced_start(&onced, NULL);
-	onced_wait_for_log(&onced, "waiting for it", WAIT_MS);
+	onced_wait_for_log(&onced, "waiting for it", OUTAGE_WAIT_MS);
 	onced_wait_until_not_ready(&onced, "doesn't reach the database",
-				   WAIT_MS);
-	start_server(&server);
+				   OUTAGE_WAIT_MS);
+	outage_start_server(&server);
 	pg_fixture_reconnect(&fixture.pg);
-	check_that_nothing_happened(&onced);
+	outage_check_that_nothing_happened(&onced);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);
 }

@@ -9,6 +9,8 @@
  *	hang       makes a file "hanging", and doesn't return while there is a
  *	           file "hang"
  *	kill       kills the process, once: it leaves a file "killed"
+ *	die        kills the process, always
+ *	broken     REJECT while there is no file "fixed"; then as hang
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
  */
@@ -82,9 +84,15 @@ static void hang(const struct effect *self)
 static enum once_verdict act(const struct effect *self, const char *what,
 			     struct once_call *call)
 {
-	if (strcmp(what, "hang") == 0)
+	if (strcmp(what, "broken") == 0 && !is_there(self, "fixed")) {
+		once_because(call, "it isn't fixed yet");
+		return ONCE_REJECT;
+	}
+	if (strcmp(what, "hang") == 0 || strcmp(what, "broken") == 0)
 		hang(self);
 	if (strcmp(what, "kill") == 0 && put_file(self, "killed"))
+		raise(SIGKILL);
+	if (strcmp(what, "die") == 0)
 		raise(SIGKILL);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
 		return ONCE_PAUSE;

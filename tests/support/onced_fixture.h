@@ -89,7 +89,9 @@ struct onced_options {
 	const char *batch;     /* messages at most; "500" */
 	const char *settings;  /* one more of the handler's: "name=value" */
 	const char *property;  /* one more of Kafka's: "name=value" */
+	const char *session;   /* lines instead of a session's times; 6 s */
 	const char *route;     /* more lines of the route */
+	const char *database;  /* more lines of the section "database" */
 };
 
 struct onced {

@@ -18,7 +18,8 @@
 enum {
 	COMMAND_MS = 60000,
 	STOP_MS = 40000,
-	SHOWN_SIZE = 6000
+	SHOWN_SIZE = 6000,
+	MOST_ARGUMENTS = 20
 };
 
 static const char *or_else(const char *given, const char *otherwise)
@@ -40,12 +41,12 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  instance_id: \"%s\"\n"
 		"  start_from: %s\n"
 		"  properties:\n"
-		"    - session.timeout.ms=6000\n"
-		"    - heartbeat.interval.ms=300\n"
-		"%s%s%s",
+		"%s%s%s%s",
 		kafka->bootstrap, kafka->group,
 		or_else(options->instance_id, ""),
 		or_else(options->start_from, "database"),
+		or_else(options->session, "    - session.timeout.ms=6000\n"
+					  "    - heartbeat.interval.ms=300\n"),
 		options->property == NULL ? "" : "    - ",
 		or_else(options->property, ""),
 		options->property == NULL ? "" : "\n");
@@ -57,6 +58,7 @@ static void write_process(FILE *file, const struct onced *onced,
 	fprintf(file,
 		"database:\n"
 		"  conninfo: %s\n"
+		"%s"
 		"retention: forever\n"
 		"lanes: %s\n"
 		"batch:\n"
@@ -67,8 +69,9 @@ static void write_process(FILE *file, const struct onced *onced,
 		"  level: %s\n"
 		"shutdown_timeout: %s\n",
 		or_else(options->conninfo, onced->fixture->pg.conninfo),
-		or_else(options->lanes, "2"), or_else(options->batch, "500"),
-		onced->port, or_else(options->log_level, "info"),
+		or_else(options->database, ""), or_else(options->lanes, "2"),
+		or_else(options->batch, "500"), onced->port,
+		or_else(options->log_level, "info"),
 		or_else(options->shutdown, "20s"));
 }
 
@@ -247,13 +250,13 @@ void onced_kill(struct onced *onced)
 
 int onced_call(struct onced *onced, const char *const *arguments)
 {
-	const char *argv[16] = { program() };
+	const char *argv[MOST_ARGUMENTS + 2] = { program() };
 	struct process_options options = { .argv = argv,
 					   .output = onced->output };
 	struct once_error err;
 	int code;
 
-	for (size_t i = 1; *arguments != NULL && i < 15; i++)
+	for (size_t i = 1; *arguments != NULL && i <= MOST_ARGUMENTS; i++)
 		argv[i] = *arguments++;
 	code = process_run(&options, COMMAND_MS, &err);
 	ck_assert_msg(code != -1, "%s", err.text);

@@ -108,6 +108,7 @@ static enum once_status run_initdb(struct pg_server *server,
 	return err->status;
 }
 
+/* What is there already stays in force where we don't say otherwise. */
 static enum once_status write_settings(struct pg_server *server,
 				       const char *const *settings,
 				       struct once_error *err)
@@ -118,7 +119,7 @@ static enum once_status write_settings(struct pg_server *server,
 	if (temp_dir_path(path, server->data, "postgresql.auto.conf", err) !=
 	    ONCE_OK)
 		return err->status;
-	file = fopen(path, "we");
+	file = fopen(path, "ae");
 	if (file == NULL) {
 		return error_set(err, ONCE_CONFIG, "could not write \"%s\"",
 				 path);
@@ -133,7 +134,37 @@ static enum once_status write_settings(struct pg_server *server,
 	return ONCE_OK;
 }
 
+static enum once_status copy_primary(struct pg_server *server,
+				     const struct pg_server *primary,
+				     struct once_error *err)
+{
+	char program[PATH_MAX];
+	/* clang-format off */
+	const char *argv[] = { program, "-D", server->data,
+			       "-d", primary->conninfo,
+			       "--write-recovery-conf", "--checkpoint=fast",
+			       "--no-sync", NULL };
+	/* clang-format on */
+	struct process_options options = { .argv = argv,
+					   .output = server->log,
+					   .directory = "/" };
+
+	set_user(&options);
+	if (find_program(program, "pg_basebackup", err) != ONCE_OK)
+		return err->status;
+	error_clear(err);
+	if (process_run(&options, INITDB_MS, err) == 0)
+		return ONCE_OK;
+	if (err->status == ONCE_OK) {
+		error_set(err, ONCE_CONFIG, "pg_basebackup failed; see \"%s\"",
+			  server->log);
+	}
+	return err->status;
+}
+
+/* `primary` NULL: a new one. */
 static enum once_status prepare(struct pg_server *server,
+				const struct pg_server *primary,
 				const char *const *settings,
 				struct once_error *err)
 {
@@ -148,20 +179,36 @@ static enum once_status prepare(struct pg_server *server,
 	    temp_dir_path(server->log, server->dir.path, "log", err) != ONCE_OK)
 		return err->status;
 	if (make_data_directory(server, err) != ONCE_OK ||
-	    run_initdb(server, err) != ONCE_OK)
+	    (primary == NULL ? run_initdb(server, err)
+			     : copy_primary(server, primary, err)) != ONCE_OK)
 		return err->status;
 	return write_settings(server, settings, err);
+}
+
+static enum once_status create(struct pg_server *server,
+			       const struct pg_server *primary,
+			       const char *const *settings,
+			       struct once_error *err)
+{
+	memset(&server->process, 0, sizeof(server->process));
+	if (temp_dir_init(&server->dir, err) != ONCE_OK ||
+	    prepare(server, primary, settings, err) != ONCE_OK)
+		return err->status;
+	return pg_server_start(server, err);
 }
 
 enum once_status pg_server_create(struct pg_server *server,
 				  const char *const *settings,
 				  struct once_error *err)
 {
-	memset(&server->process, 0, sizeof(server->process));
-	if (temp_dir_init(&server->dir, err) != ONCE_OK ||
-	    prepare(server, settings, err) != ONCE_OK)
-		return err->status;
-	return pg_server_start(server, err);
+	return create(server, NULL, settings, err);
+}
+
+enum once_status pg_server_create_standby(struct pg_server *server,
+					  const struct pg_server *primary,
+					  struct once_error *err)
+{
+	return create(server, primary, NULL, err);
 }
 
 static bool answers_or_has_ended(void *arg)
@@ -197,6 +244,41 @@ enum once_status pg_server_start(struct pg_server *server,
 void pg_server_stop(struct pg_server *server)
 {
 	process_stop(&server->process, SIGINT, STOP_MS);
+}
+
+void pg_server_crash(struct pg_server *server)
+{
+	process_stop(&server->process, SIGQUIT, STOP_MS);
+}
+
+/* The postmaster last when it is to go on: it would take a child that stands
+ * still for one that hangs. */
+static void signal_children(const struct pg_server *server, int number)
+{
+	char path[64];
+	char *children;
+	char *rest;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children",
+		 (int)server->process.pid, (int)server->process.pid);
+	children = read_file(path);
+	for (char *pid = children == NULL ? NULL
+					  : strtok_r(children, " ", &rest);
+	     pid != NULL; pid = strtok_r(NULL, " ", &rest))
+		kill((pid_t)strtol(pid, NULL, 10), number);
+	free(children);
+}
+
+void pg_server_freeze(struct pg_server *server)
+{
+	process_signal(&server->process, SIGSTOP);
+	signal_children(server, SIGSTOP);
+}
+
+void pg_server_thaw(struct pg_server *server)
+{
+	signal_children(server, SIGCONT);
+	process_signal(&server->process, SIGCONT);
 }
 
 /* Line 7 of postmaster.pid: the key and the id of the shared memory by which a

@@ -24,11 +24,22 @@ struct pg_server {
 enum once_status pg_server_create(struct pg_server *server,
 				  const char *const *settings,
 				  struct once_error *err) ONCE_MUST_CHECK;
+/* A copy of `primary` that follows it and answers questions (a hot standby);
+ * returns when it answers. As above. */
+enum once_status pg_server_create_standby(
+	struct pg_server *server, const struct pg_server *primary,
+	struct once_error *err) ONCE_MUST_CHECK;
 /* At the port and with the data of before; returns when it answers. */
 enum once_status pg_server_start(struct pg_server *server,
 				 struct once_error *err) ONCE_MUST_CHECK;
 /* A fast shutdown: sessions are cut off with 57P01, a checkpoint is made. */
 void pg_server_stop(struct pg_server *server);
+/* Its immediate mode: nothing is written any more; what a commit didn't wait
+ * for may be lost. */
+void pg_server_crash(struct pg_server *server);
+/* Nothing of it runs any more, but its sockets stay. */
+void pg_server_freeze(struct pg_server *server);
+void pg_server_thaw(struct pg_server *server);
 /* SIGKILL to the postmaster; returns when its children are gone too. */
 void pg_server_kill(struct pg_server *server);
 void pg_server_destroy(struct pg_server *server);

@@ -1,6 +1,8 @@
 /* Every fault of onced.yaml is told with its place and what to write instead,
  * all of them in one run, and no secret is ever shown. */
 #include "config.h"
+#include "config_check.h"
+#include "config_faults.h"
 #include "config_options.h"
 #include "text.h"
 
@@ -253,8 +255,6 @@ static const struct broken {
 	{ GOOD "    retry:\n      first_delay: 10m\n", ":10:20", "longer than max_delay", "at most as much" },
 	/* not available yet */
 	{ GOOD "prefilter:\n  local:\n    max_memory: 64MiB\n", ":9:1", "prefilter is not available yet", "take it out" },
-	{ GOOD "database:\n  durability: kafka\n", ":10:15", "not available yet", "\"database\"" },
-	{ GOOD "    order: none\n", ":9:12", "not available yet", "\"partition\"" },
 	{ "kafka:\n  brokers: a:1\n  group: g\nretention: 30d\n" ROUTE,
 	  ":4:12", "rows are never deleted yet", "\"retention: forever\"" },
 	/* what stands for something else */
@@ -290,6 +290,50 @@ START_TEST(no_retention_is_an_error_that_says_what_to_write) /* C56 */
 	load_text(&loaded, "kafka:\n  brokers: a:1\n  group: g\n" ROUTE);
 	ck_assert_ptr_null(loaded.cfg);
 	check_line_has(loaded.faults, ":1:1", "write \"retention: forever\"");
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(a_commit_that_waits_for_no_disk_is_a_setting)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, GOOD "database:\n  durability: kafka\n");
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_int_eq(loaded.cfg->database.durability,
+			 ONCE_DURABILITY_SOURCE);
+	unload(&loaded);
+}
+END_TEST
+
+/* Without the reading of the file, which may still refuse start_from. */
+START_TEST(a_commit_that_waits_for_no_disk_needs_the_databases_positions)
+{
+	static const char yaml[] = "kafka:\n  start_from: kafka\n"
+				   "database:\n  durability: kafka\n";
+	struct config cfg = {
+		.kafka.start_from = START_FROM_KAFKA,
+		.database.durability = ONCE_DURABILITY_SOURCE,
+	};
+	struct once_bytes source = { yaml, sizeof(yaml) - 1 };
+	struct loaded loaded = { 0 };
+	struct faults faults = { 0 };
+	struct tree tree = { 0 };
+	FILE *out = open_memstream(&loaded.faults, &loaded.size);
+
+	ck_assert_ptr_nonnull(out);
+	tree_load(&tree, source, &faults);
+	config_check_durability(&cfg, tree.root, &faults);
+	ck_assert_uint_eq(faults.errors, 1);
+	cfg.kafka.start_from = START_FROM_DATABASE;
+	config_check_durability(&cfg, tree.root, &faults);
+	ck_assert_uint_eq(faults.errors, 1);
+	faults_write(&faults, "onced.yaml", out);
+	ck_assert_int_eq(fclose(out), 0);
+	check_line_has(loaded.faults, ":4:15", "only by its own positions");
+	check_line_has(loaded.faults, ":4:15", "write \"database\"");
+	faults_fini(&faults);
+	tree_fini(&tree);
 	unload(&loaded);
 }
 END_TEST
@@ -361,11 +405,16 @@ static const struct {
 	{ PROPERTY("enable.auto.commit=true"), "leave it out" },
 	{ PROPERTY("auto.commit.enable=true"), "leave it out" },
 	{ PROPERTY("enable.auto.offset.store=true"), "leave it out" },
-	{ PROPERTY("group.protocol=consumer"), "not available yet" },
+	{ PROPERTY("group.protocol=share"), "write one of classic" },
+	{ PROPERTY("group.protocol.type=consumer"), "leave it out" },
+	{ PROPERTY("group.remote.assignor=uniform"),
+	  "write partition.assignment.strategy" },
 	{ PROPERTY("plugin.library.paths=x"), "foreign code" },
 	{ PROPERTY("linger.ms=5"), "a producer's" },
-	{ PROPERTY("partition.assignment.strategy=cooperative-sticky"),
-	  "cooperative-sticky is not available yet; write one of range" },
+	{ PROPERTY("partition.assignment.strategy=sticky"),
+	  "write one of range" },
+	{ PROPERTY("partition.assignment.strategy=cooperative-sticky,range"),
+	  "can't mix cooperative-sticky with others" },
 	{ PROPERTY("partition.assignment.strategy=range,"), "write one of" },
 	{ PROPERTY("isolation.level=read_uncommitted"),
 	  "write one of read_committed" },
@@ -390,6 +439,51 @@ START_TEST(a_property_that_could_lose_messages_is_refused)
 	check_line_has(loaded.faults, ":5:7", all_properties[_i].words);
 	ck_assert_uint_eq(count_lines(loaded.faults), 1);
 	unload(&loaded);
+}
+END_TEST
+
+#define CONSUMER_AND(text) PROPERTY(text "\n    - group.protocol=consumer")
+
+static const struct {
+	const char *yaml;
+	const char *words;
+} theirs[] = {
+	{ CONSUMER_AND("session.timeout.ms=45000"),
+	  "set group.consumer.session.timeout.ms at the brokers" },
+	{ CONSUMER_AND("heartbeat.interval.ms=3000"),
+	  "set group.consumer.heartbeat.interval.ms at the brokers" },
+	{ CONSUMER_AND("partition.assignment.strategy=range"),
+	  "write group.remote.assignor" },
+};
+
+START_TEST(what_brokers_decide_in_the_consumer_protocol_is_refused)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, theirs[_i].yaml);
+	ck_assert_ptr_null(loaded.cfg);
+	check_line_has(loaded.faults, ":5:7", theirs[_i].words);
+	ck_assert_uint_eq(count_lines(loaded.faults), 1);
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(incremental_rebalances_can_be_asked_for)
+{
+	static const char *const yaml[] = {
+		PROPERTY("partition.assignment.strategy=cooperative-sticky"),
+		CONSUMER_AND("group.remote.assignor=uniform"),
+		CONSUMER_AND("max.poll.interval.ms=6000"),
+	};
+
+	for (size_t i = 0; i < sizeof(yaml) / sizeof(yaml[0]); i++) {
+		struct loaded loaded = { 0 };
+
+		load_text(&loaded, yaml[i]);
+		ck_assert_ptr_nonnull(loaded.cfg);
+		ck_assert_str_eq(loaded.faults, "");
+		unload(&loaded);
+	}
 }
 END_TEST
 
@@ -822,6 +916,10 @@ static TCase *faults_case(void)
 		tcase, a_broken_configuration_is_told_with_its_place_and_remedy,
 		0, COUNT(all_broken));
 	tcase_add_test(tcase, no_retention_is_an_error_that_says_what_to_write);
+	tcase_add_test(tcase, a_commit_that_waits_for_no_disk_is_a_setting);
+	tcase_add_test(
+		tcase,
+		a_commit_that_waits_for_no_disk_needs_the_databases_positions);
 	tcase_add_test(tcase,
 		       all_faults_are_told_in_one_run_in_the_order_of_the_file);
 	tcase_add_test(tcase, a_file_that_is_not_there_is_told_by_its_name);
@@ -836,6 +934,10 @@ static TCase *properties_case(void)
 	tcase_add_loop_test(tcase,
 			    a_property_that_could_lose_messages_is_refused, 0,
 			    COUNT(all_properties));
+	tcase_add_loop_test(
+		tcase, what_brokers_decide_in_the_consumer_protocol_is_refused,
+		0, COUNT(theirs));
+	tcase_add_test(tcase, incremental_rebalances_can_be_asked_for);
 	tcase_add_test(tcase, a_property_given_twice_is_refused);
 	tcase_add_test(tcase,
 		       a_day_of_max_poll_interval_is_warned_of_and_taken);

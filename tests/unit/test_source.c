@@ -107,6 +107,61 @@ START_TEST(librdkafka_is_asked_about_properties)
 }
 END_TEST
 
+START_TEST(what_an_older_librdkafka_has_not_got_is_refused_with_its_version)
+{
+	static const struct {
+		int version;
+		const char *name;
+		const char *value;
+		const char *words; /* NULL: taken */
+	} cases[] = {
+		{ 0x020002ff, "partition.assignment.strategy", "range", NULL },
+		{ 0x020002ff, "partition.assignment.strategy",
+		  "cooperative-sticky", "needs librdkafka 2.10.1 or newer" },
+		{ 0x020a00ff, "partition.assignment.strategy",
+		  "cooperative-sticky", "needs librdkafka 2.10.1 or newer" },
+		{ 0x020a01ff, "partition.assignment.strategy",
+		  "cooperative-sticky", NULL },
+		{ 0x020002ff, "group.protocol", "classic", NULL },
+		{ 0x020b01ff, "group.protocol", "consumer",
+		  "needs librdkafka 2.12.0 or newer" },
+		{ 0x020c00ff, "group.protocol", "consumer", NULL },
+		{ 0x020b01ff, "group.remote.assignor", "uniform",
+		  "needs librdkafka 2.12.0 or newer" },
+		{ 0x020c01ff, "group.remote.assignor", "uniform", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[200] = "";
+
+		ck_assert_int_eq(kafka_conf_check_value(
+					 cases[i].version, cases[i].name,
+					 cases[i].value, text, sizeof(text)),
+				 cases[i].words == NULL);
+		if (cases[i].words != NULL)
+			ck_assert_ptr_nonnull(strstr(text, cases[i].words));
+	}
+}
+END_TEST
+
+/* The library refuses some values only when it makes a consumer. */
+START_TEST(our_own_values_go_with_every_group_protocol_of_the_library)
+{
+	char name[] = "group.protocol";
+	char consumer[] = "consumer";
+	char classic[] = "classic";
+	struct name_value properties[] = { { .name = name, .value = consumer },
+					   { .name = name, .value = classic } };
+	struct once_error err = { 0 };
+
+	ck_assert_int_eq(check_effective(NULL, 0, &err), ONCE_OK);
+	if (source_check_property(NULL, name, consumer) != NULL)
+		return; /* an older one */
+	ck_assert_int_eq(check_effective(&properties[0], 1, &err), ONCE_OK);
+	ck_assert_int_eq(check_effective(&properties[1], 1, &err), ONCE_OK);
+}
+END_TEST
+
 /* ---- the states of a partition ---- */
 
 START_TEST(a_partition_goes_its_way_from_opening_to_dropping)
@@ -118,6 +173,8 @@ START_TEST(a_partition_goes_its_way_from_opening_to_dropping)
 	partition_enter(partition, PARTITION_RESOLVING);
 	partition_enter(partition, PARTITION_CREATING);
 	ck_assert(partition_is_opening(partition));
+	partition_enter(partition, PARTITION_READY);
+	partition_enter(partition, PARTITION_RUNNING);
 	partition_enter(partition, PARTITION_READY);
 	partition_enter(partition, PARTITION_RUNNING);
 	partition_enter(partition, PARTITION_OPENING);
@@ -259,6 +316,12 @@ int main(void)
 	tcase_add_test(tests,
 		       an_unsafe_effective_value_is_found_after_creation);
 	tcase_add_test(tests, librdkafka_is_asked_about_properties);
+	tcase_add_test(
+		tests,
+		what_an_older_librdkafka_has_not_got_is_refused_with_its_version);
+	tcase_add_test(
+		tests,
+		our_own_values_go_with_every_group_protocol_of_the_library);
 	tcase_add_test(tests,
 		       a_partition_goes_its_way_from_opening_to_dropping);
 	tcase_add_test_raise_signal(

@@ -34,6 +34,12 @@ enum once_conflict_policy {
 	ONCE_CONFLICT_SKIP  /* counted, and passed over like a duplicate */
 };
 
+/* What comes behind a message that failed. */
+enum once_order {
+	ONCE_ORDER_STRAND, /* later ones of its strand wait */
+	ONCE_ORDER_NONE    /* it is parked until its next attempt; they go on */
+};
+
 struct once_route_options {
 	const char *name;
 	const char *scope;  /* the name space of its keys */
@@ -43,8 +49,12 @@ struct once_route_options {
 		*fingerprint; /* "value", "none" or a template; NULL: value */
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;
-	unsigned max_attempts; /* 0: for ever */
-	int64_t timeout_ms;    /* one call, its statements included; 0: none */
+	enum once_order order;
+	unsigned max_attempts;  /* 0: for ever */
+	int64_t first_delay_ms; /* of a parked one's next attempt; doubles, */
+	int64_t max_delay_ms;   /* up to this */
+	unsigned max_crashes;   /* processes that died on it; 0: no limit */
+	int64_t timeout_ms;     /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
 	const char *const *settings;        /* "name=value" each; copied */
 	size_t setting_count;
@@ -77,6 +87,16 @@ enum once_isolation {
 typedef void once_log_f(void *arg, int level, const struct once_message *msg,
 			const struct once_route *route, const char *text);
 
+/* A running program, as others see it in the database: a row of once.instance
+ * and an advisory lock, held by all of its sessions. A row that outlives the
+ * lock is a crash. */
+struct once_instance {
+	const char *id; /* a UUID, drawn at the program's start */
+	const char *group;
+	const char *host;
+	int pid;
+};
+
 struct once_session_options {
 	const char *conninfo;         /* libpq's conninfo or URL */
 	const char *application_name; /* for pg_stat_activity */
@@ -84,6 +104,8 @@ struct once_session_options {
 	enum once_isolation isolation;
 	const struct once_route *const *routes; /* outlive the session */
 	size_t route_count;
+	const struct once_instance *instance; /* outlives it; NULL: none */
+	unsigned lane;   /* tells an instance's sessions apart */
 	once_log_f *log; /* NULL: silence */
 	void *log_arg;
 };
@@ -106,6 +128,24 @@ ONCE_API enum once_status once_session_connect(
 /* How often it has connected. When it rises, the server may be another one (a
  * standby that lacks the last transactions): what was read before is stale. */
 ONCE_API unsigned once_session_connections(const struct once_session *session);
+
+/* A clean end of the program, said by the last of its sessions: what it held
+ * wasn't left behind by a crash. */
+ONCE_API enum once_status once_session_sign_off(
+	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
+
+/* The call of a handler that is going on. */
+struct once_current_call {
+	int64_t began_ms; /* monotonic; 0: none is */
+	size_t route;
+	const char *topic; /* the record's own */
+	int32_t partition;
+	int64_t offset;
+};
+
+/* Threads: any. For who watches over handlers that don't return. */
+ONCE_API void once_session_get_call(const struct once_session *session,
+				    struct once_current_call *ret_call);
 
 /* ---- batches ---- */
 
@@ -143,7 +183,7 @@ struct once_strand {
 	unsigned attempts;
 };
 
-/* How a message stands after a run. HANDLED to DEAD are final: they are
+/* How a message stands after a run. HANDLED to WAITING are final: they are
  * committed, and the strand's position is past them. */
 /* clang-format off */
 #define ONCE_ENDING_TABLE(X)                                                \
@@ -152,6 +192,7 @@ struct once_strand {
 	X(DUPLICATE, "duplicate", "its key was claimed before")             \
 	X(CONFLICT,  "conflict",  "its key was claimed by another payload") \
 	X(DEAD,      "dead",      "parked, for a person to decide")         \
+	X(WAITING,   "waiting",   "parked, until its next attempt")         \
 	X(RETRY,     "retry",     "rolled back; give it again after a pause")\
 	X(PAUSED,    "paused",    "rolled back; its handler waits for something")\
 	X(HELD,      "held",      "waits behind another one of its strand") \
@@ -168,7 +209,9 @@ struct once_strand {
 	X(ATTEMPTS,    "attempts")    /* max_attempts reached */         \
 	X(HIDDEN,      "hidden_error") /* DONE after a failed statement */ \
 	X(TRANSACTION, "transaction") /* it ended the transaction */     \
-	X(VERDICT,     "bad_verdict") /* it returned no verdict */
+	X(VERDICT,     "bad_verdict") /* it returned no verdict */       \
+	X(TIMEOUT,     "timeout")     /* the call took too long */       \
+	X(CRASHED,     "crashed")     /* max_crashes reached */
 /* clang-format on */
 
 enum once_ending {
@@ -202,6 +245,8 @@ struct once_item {
 	struct once_strand *strand;
 	unsigned
 		attempt; /* 1 at first; of a strand's first: its attempts + 1 */
+	unsigned crashes; /* 0, or what once_session_brace() has set */
+	int parked;       /* it is a row of once.parked */
 
 	/* in and out: PENDING_ENDING at first */
 	enum once_ending ending;
@@ -246,6 +291,22 @@ ONCE_API enum once_status once_session_settle(
 	struct once_session *session, struct once_item *items, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* Before a message is run alone that may have killed a process: write down that
+ * it is in this one's hands. Sets item->crashes, to how many processes have
+ * left it behind so. Needs an instance. */
+ONCE_API enum once_status once_session_brace(
+	struct once_session *session, struct once_item *item,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Take up one parked message whose time has come, and run it through the same
+ * claim. Its ending is PENDING if there was none (then `ret_due_ms` says in how
+ * many ms there will be one; -1: not known of), or if another session was
+ * faster. The item lives until the session's next call. */
+ONCE_API enum once_status once_session_run_waiting(
+	struct once_session *session, struct once_item *ret_item,
+	struct once_run_stats *ret_stats, int64_t *ret_due_ms,
+	struct once_error *err) ONCE_MUST_CHECK;
+
 ONCE_API int once_ending_is_final(enum once_ending ending);
 ONCE_API const char *once_ending_word(enum once_ending ending);
 ONCE_API const char *once_cause_word(enum once_cause cause);
@@ -279,6 +340,12 @@ struct once_position {
 };
 
 ONCE_API enum once_status once_session_read_position(
+	struct once_session *session, const char *group, const char *topic,
+	int32_t partition, struct once_position *ret_position,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* The same, and write down that this instance reads it from now on. */
+ONCE_API enum once_status once_session_take_position(
 	struct once_session *session, const char *group, const char *topic,
 	int32_t partition, struct once_position *ret_position,
 	struct once_error *err) ONCE_MUST_CHECK;

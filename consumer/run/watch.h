@@ -1,0 +1,21 @@
+/* watch.h - handlers that don't return: told once in the log, and in health for
+ * as long as it lasts. */
+#ifndef ONCED_WATCH_H
+#define ONCED_WATCH_H
+
+#include "config.h"
+#include "lane.h"
+
+struct text;
+
+/* Is the call that goes on in the lane longer than its route allows? Adds who
+ * and how long to `why`. Threads: any. */
+bool watch_is_late(const struct config *cfg, unsigned index,
+		   const struct lane_view *view, struct text *why);
+
+/* Log it, unless `told_ms` (a lane's own, 0 at first) says that it was.
+ * Threads: main. */
+void watch_tell(const struct config *cfg, unsigned index,
+		const struct lane_view *view, int64_t *told_ms);
+
+#endif

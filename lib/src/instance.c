@@ -1,0 +1,91 @@
+/* A lock that the server takes away at the moment the process dies, and a row
+ * that only a clean end removes: the two together tell a crash from a stop. */
+#include "instance.h"
+
+#include "bytes.h"
+#include "pg_array.h"
+
+/* For as long as an incident is looked into. */
+static const char forget_sql[] =
+	"DELETE FROM once.instance WHERE group_name = $1::text "
+	"AND seen_at < now() - interval '7 days' AND NOT once.is_alive(id)";
+
+static const char sign_on_sql[] =
+	"INSERT INTO once.instance (id, group_name, host, pid, version) "
+	"VALUES ($1::uuid, $2::text, $3::text, $4::int4, $5::text) "
+	"ON CONFLICT (id) DO UPDATE SET seen_at = now()";
+
+static const char lock_sql[] =
+	"SELECT pg_advisory_lock_shared(once.instance_lock($1::uuid))";
+
+static const char sign_off_sql[] =
+	"DELETE FROM once.instance WHERE id = $1::uuid";
+
+static const char no_sync_sql[] =
+	"SELECT set_config('synchronous_commit', 'off', true)";
+
+static const char brace_sql[] =
+	"WITH mine AS (INSERT INTO once.in_hand (instance_id, lane, "
+	"consumer_id, topic, partition, message_offset) VALUES ($1::uuid, "
+	"$2::int4, $3::int8, $4::text, $5::int4, $6::int8) "
+	"ON CONFLICT (instance_id, lane) DO UPDATE SET "
+	"consumer_id = excluded.consumer_id, topic = excluded.topic, "
+	"partition = excluded.partition, "
+	"message_offset = excluded.message_offset, since = now()) "
+	"SELECT count(*) FROM once.in_hand WHERE consumer_id = $3::int8 "
+	"AND topic = $4::text AND partition = $5::int4 "
+	"AND message_offset = $6::int8 AND instance_id <> $1::uuid "
+	"AND once.has_crashed(instance_id)";
+
+static struct once_param id_of(const struct once_instance *instance)
+{
+	struct once_param id = ONCE_TEXT(bytes_text(instance->id));
+
+	return id;
+}
+
+void once__instance_sign_on(struct once__pg *pg,
+			    const struct once_instance *instance)
+{
+	char pid[24];
+
+	once__pg_send(pg, ONCE__PG_OURS, lock_sql,
+		      ONCE_PARAMS(id_of(instance)));
+	once__pg_send(pg, ONCE__PG_OURS, forget_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(instance->group))));
+	once__pg_send(pg, ONCE__PG_OURS, sign_on_sql,
+		      ONCE_PARAMS(id_of(instance),
+				  ONCE_TEXT(bytes_text(instance->group)),
+				  ONCE_TEXT(bytes_text(instance->host)),
+				  once__pg_int8(pid, instance->pid),
+				  ONCE_TEXT(bytes_text(once_version()))));
+}
+
+void once__instance_sign_off(struct once__pg *pg,
+			     const struct once_instance *instance)
+{
+	once__pg_send(pg, ONCE__PG_OURS, sign_off_sql,
+		      ONCE_PARAMS(id_of(instance)));
+}
+
+bool once__instance_brace(struct once__pg *pg,
+			  const struct once_instance *instance, unsigned lane,
+			  const struct once__place *place,
+			  unsigned *ret_crashes)
+{
+	const struct once_rows *rows;
+	char numbers[4][24];
+
+	once__pg_send(pg, ONCE__PG_OURS, no_sync_sql, ONCE_NO_PARAMS);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, brace_sql,
+		ONCE_PARAMS(id_of(instance), once__pg_int8(numbers[0], lane),
+			    once__pg_int8(numbers[1], place->consumer_id),
+			    ONCE_TEXT(bytes_text(place->topic)),
+			    once__pg_int8(numbers[2], place->partition),
+			    once__pg_int8(numbers[3], place->offset)));
+	if (rows == NULL)
+		return false;
+	*ret_crashes = (unsigned)once__rows_int64(rows, 0, 0);
+	return true;
+}

@@ -1,0 +1,32 @@
+/*
+ * instance.h - what others can learn of a running program, and of one that has
+ * died: its row, its lock, and what it had in hand.
+ */
+#ifndef ONCE__INSTANCE_H
+#define ONCE__INSTANCE_H
+
+#include "pg.h"
+
+/* Where a message of a consumer stands. */
+struct once__place {
+	int64_t consumer_id;
+	const char *topic;
+	int32_t partition;
+	int64_t offset;
+};
+
+/* Queue the row and the lock of this session. */
+void once__instance_sign_on(struct once__pg *pg,
+			    const struct once_instance *instance);
+void once__instance_sign_off(struct once__pg *pg,
+			     const struct once_instance *instance);
+
+/* Write down what `lane` is about to handle alone, and count the instances that
+ * have died on it. The transaction needn't reach the disk: it is for the death
+ * of a process, not of the server. */
+bool once__instance_brace(struct once__pg *pg,
+			  const struct once_instance *instance, unsigned lane,
+			  const struct once__place *place,
+			  unsigned *ret_crashes);
+
+#endif
