@@ -23,6 +23,7 @@
 					      "configuration says")           \
 	X(TOPIC,      "topic",      "TOPIC",  "of this topic")                \
 	X(PARTITION,  "partition",  "N",      "of this partition")            \
+	X(TO,         "to",         "PLACE",  "earliest, latest, an offset, @TIME")  \
 	X(OFFSET,     "offset",     "N",      "at this offset")               \
 	X(STATE,      "state",      "STATE",  "dead or waiting")              \
 	X(REASON,     "reason",     "CAUSE",  "parked for this reason")       \
@@ -78,6 +79,7 @@ extern const struct command command_check;
 extern const struct command command_migrate;
 extern const struct command command_dev;
 extern const struct command command_demo;
+extern const struct command command_seek;
 extern const struct command command_status;
 extern const struct command command_parked;
 extern const struct command command_version;

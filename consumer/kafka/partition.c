@@ -55,6 +55,28 @@ bool partition_is_opening(const struct source_partition *partition)
 	       partition->state == PARTITION_CREATING;
 }
 
+int64_t partition_start_offset(const struct source_partition *partition)
+{
+	return partition->proving ? partition->anchor.offset
+				  : partition->fetch_next;
+}
+
+void partition_forget_log(struct source_partition *partition)
+{
+	partition->proving = false;
+	partition->suspected = false;
+	partition->anchor.offset = -1;
+	partition->pulled.offset = -1;
+	partition->witness.offset = -1;
+	partition->gone_anchor = -1;
+	partition->sent_next = -1;
+	partition->sent_pulled.offset = -1;
+	partition->looked_at = false;
+	partition->watched = PARTITION_FLOWS;
+	partition->watched_at = -1;
+	partition->topic_id[0] = '\0';
+}
+
 struct address partition_address(struct source_partition *partition)
 {
 	struct address address = {
@@ -82,6 +104,7 @@ struct source_partition *partition_create(const char *topic, int32_t number,
 	}
 	partition->number = number;
 	partition->route = route;
+	partition_forget_log(partition);
 	partition->first_next = -1;
 	return partition;
 }

@@ -6,7 +6,9 @@
  *	           ↓        ↑
  *	       RESOLVING → CREATING             it hadn't: where to start?
  *
- *	READY, RUNNING → OPENING    the position wasn't what we thought
+ *	READY, RUNNING → OPENING    the position or the log isn't what we
+ *thought
+ *
  *	RUNNING → READY      to be read anew from where we are
  *	any → HALTED         only a person can say how to go on
  *	any → DROPPING → IDLE    revoked, or we stop
@@ -39,6 +41,16 @@ enum partition_state {
 #undef X
 };
 
+/* What a running one is seen to do. */
+enum partition_watched {
+	PARTITION_FLOWS,
+	PARTITION_HELD_BACK, /* by an open transaction of a producer */
+	PARTITION_STALLED    /* there is data, and none comes */
+};
+
+/* Room for a reason, and the command that helps. */
+#define PARTITION_WHY_SIZE 768
+
 struct source_partition {
 	struct source_partition *next;
 	char *topic;
@@ -53,14 +65,35 @@ struct source_partition {
 	bool topic_known;        /* the group has a position in the topic */
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;
-	rd_kafka_message_t *ahead;  /* pulled while it was busy */
-	int64_t first_next;         /* the first we were told; -1: nothing */
-	int64_t fetch_next;         /* to be pulled next; -1: not known */
-	int64_t handled_next;       /* all before it is in the database */
-	int64_t stored_next;        /* given to librdkafka; -1: nothing */
-	int64_t committed_next;     /* acknowledged by Kafka; -1: nothing */
-	int64_t retry_at_ms;        /* of RESOLVING */
-	char why[ONCE_REASON_SIZE]; /* it is halted */
+	rd_kafka_message_t *ahead;    /* pulled while it was busy */
+	int64_t first_next;           /* the first we were told; -1: nothing */
+	int64_t fetch_next;           /* to be pulled next; -1: not known */
+	int64_t handled_next;         /* all before it is in the database */
+	int64_t stored_next;          /* given to librdkafka; -1: nothing */
+	int64_t committed_next;       /* acknowledged by Kafka; -1: nothing */
+	int64_t retry_at_ms;          /* of RESOLVING */
+	char why[PARTITION_WHY_SIZE]; /* it is halted, or stalls */
+
+	enum partition_watched watched;
+	int64_t watched_at;     /* its position when it last moved */
+	int64_t still_since_ms; /* or was last asked for */
+
+	/* Is this the log that we were in? */
+	bool proving;              /* `anchor` has to come first */
+	bool suspected;            /* to be opened again when it isn't busy */
+	struct once_anchor anchor; /* what was handled last */
+	struct once_anchor
+		pulled; /* what was pulled last; offset -1: nothing */
+	struct once_anchor witness; /* pulled while Kafka knew the group */
+	int64_t opened_next;        /* where the database had it */
+	uint64_t asked_epoch;       /* when Kafka was last asked: the epoch, */
+	int64_t asked_committed;    /* `committed_next`, */
+	struct once_anchor asked_pulled; /* and `pulled` */
+	int64_t sent_next; /* committed, perhaps not acknowledged; -1 */
+	struct once_anchor sent_pulled; /* `pulled` at that time */
+	bool looked_at;                 /* in this assignment */
+	int64_t gone_anchor; /* isn't in the log any more; -1: none */
+	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
 
 struct source_partition *partition_create(const char *topic, int32_t number,
@@ -76,6 +109,11 @@ const char *partition_state_word(enum partition_state state);
 bool partition_is_held(const struct source_partition *partition);
 /* On its way to be read. */
 bool partition_is_opening(const struct source_partition *partition);
+/* From where it is to be read: `fetch_next`, or what comes before it and is to
+ * be compared. */
+int64_t partition_start_offset(const struct source_partition *partition);
+/* A new assignment: nothing is known of its log. */
+void partition_forget_log(struct source_partition *partition);
 
 struct address partition_address(struct source_partition *partition);
 

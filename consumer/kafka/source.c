@@ -38,6 +38,14 @@ static void end_fatally(struct source *source)
 	atomic_store(&source->ending, fenced ? SOURCE_FENCED : SOURCE_FAILED);
 }
 
+/* Told once, and over when the topic is assigned. */
+static bool is_of_topic(rd_kafka_resp_err_t error)
+{
+	return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+	       error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+	       error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+}
+
 /* Takes the message. */
 static void meet_event(struct source *source, rd_kafka_message_t *rkm)
 {
@@ -48,6 +56,7 @@ static void meet_event(struct source *source, rd_kafka_message_t *rkm)
 	} else if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
 		log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
 		source_set_trouble(source, rd_kafka_message_errstr(rkm));
+		source->passing = !is_of_topic(rkm->err);
 	} else {
 		/* Never seen: every partition has a queue of its own. */
 		partition = source_find(source, rd_kafka_topic_name(rkm->rkt),
@@ -105,8 +114,10 @@ static void turn(struct source *source)
 	source_take_reports(source);
 	source_resolve_starts(source);
 	source_assign_ready(source);
+	source_take_answers(source);
 	source_pull(source);
 	source_commit_on_timer(source);
+	source_watch_on_timer(source);
 	source_publish_on_timer(source);
 }
 
@@ -132,6 +143,8 @@ static void *run_source(void *arg)
 	source_let_go(source);
 	if (atomic_load(&source->ending) == SOURCE_RUNNING) {
 		wait_for_parcels(source);
+		rd_kafka_queue_destroy(source->answers);
+		source->answers = NULL;
 		rd_kafka_destroy(source->rk);
 		source->rk = NULL;
 	}
@@ -173,6 +186,9 @@ static void wake_on_events(struct source *source)
 	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
 				       "\1\0\0\0\0\0\0\0", 8);
 	rd_kafka_queue_destroy(queue);
+	source->answers = rd_kafka_queue_new(source->rk);
+	rd_kafka_queue_io_event_enable(source->answers, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
 }
 
 enum once_status source_create(const struct source_options *options,
@@ -278,6 +294,8 @@ void source_destroy(struct source *source)
 		return;
 	if (source->started)
 		pthread_join(source->thread, NULL);
+	if (source->answers != NULL && !source->started)
+		rd_kafka_queue_destroy(source->answers);
 	if (source->rk != NULL && !source->started)
 		rd_kafka_destroy(source->rk);
 	while (source->partitions != NULL) {

@@ -30,7 +30,7 @@ static rd_kafka_topic_partition_list_t *list_wanted(struct source *source,
 		if (is_wanted(at))
 			rd_kafka_topic_partition_list_add(list, at->topic,
 							  at->number)
-				->offset = at->fetch_next;
+				->offset = partition_start_offset(at);
 	return list;
 }
 

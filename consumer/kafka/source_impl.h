@@ -3,10 +3,13 @@
  *
  *	source.c           the thread: what wakes it, what it does then
  *	source_open.c      where a partition starts
+ *	source_anchor.c    is this the log that we were in?
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
+ *	source_look.c      what Kafka believes
+ *	source_watch.c     data that doesn't come
  *	source_rebalance.c partitions that come and go
  *	source_view.c      what others may know
  *
@@ -26,11 +29,12 @@ struct partition_view {
 	const char *topic; /* the partition's, which stays */
 	int32_t number;
 	enum partition_state state;
+	enum partition_watched watched;
 	int64_t handled_next;
 	int64_t committed_next;
 	int64_t lag; /* -1: not known */
 	int64_t busy_ms;
-	char why[ONCE_REASON_SIZE];
+	char why[PARTITION_WHY_SIZE];
 };
 
 /* A lane as the source sees it. */
@@ -55,7 +59,12 @@ struct source {
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
 	int64_t assign_at_ms;   /* not before: it was refused */
 	bool stored;            /* since the last commit */
-	bool committing;        /* and waiting for the answer */
+	rd_kafka_queue_t *answers; /* to what source_look.c asks */
+	bool looking;              /* no answer yet */
+	int64_t looked_at_ms;
+	int64_t watched_at_ms;
+	bool passing;    /* `trouble` is over when Kafka answers */
+	bool committing; /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -72,11 +81,33 @@ struct source {
 
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);
+/* start_from: kafka; its offset overwrites the row, at each opening. */
+bool source_asks_kafka(const struct source *source,
+		       const struct source_partition *partition);
 void source_resolve_starts(struct source *source);
 void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);
 void source_order(struct source_partition *partition, enum order_kind kind,
 		  struct parcel *parcel);
+
+/* source_anchor.c */
+/* Before it is read: what has to come first? */
+void source_start_proof(struct source_partition *partition,
+			const struct once_position *position);
+/* The first message. false: it is from another log, and the partition halts. */
+bool source_prove(struct source *source, struct source_partition *partition,
+		  const rd_kafka_message_t *rkm);
+/* The anchor can't be had: read on without it. */
+void source_open_past_anchor(struct source *source,
+			     struct source_partition *partition);
+/* The log may be another one by now: read the anchor again, soon. */
+void source_suspect(struct source *source, struct source_partition *partition,
+		    const char *why);
+void source_halt_other_log(struct source *source,
+			   struct source_partition *partition,
+			   const char *what);
+void source_keep_anchor(struct source_partition *partition,
+			const rd_kafka_message_t *rkm);
 
 /* source_assign.c */
 /* The answer to partitions that came: nothing of them is read yet. */
@@ -103,9 +134,18 @@ void source_rewind_offset(struct source *source,
 			  const struct source_partition *partition,
 			  int64_t offset);
 void source_commit_on_timer(struct source *source);
+/* What was stored, if anything was; doesn't wait. */
+void source_commit_stored(struct source *source);
 void source_commit_now(struct source *source);
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			rd_kafka_topic_partition_list_t *list, void *opaque);
+
+/* source_look.c */
+void source_look_on_timer(struct source *source);
+void source_take_answers(struct source *source);
+
+/* source_watch.c */
+void source_watch_on_timer(struct source *source);
 
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
@@ -122,6 +162,8 @@ bool source_is_leaving(const struct source_partition *partition);
 void source_publish(struct source *source);
 void source_publish_on_timer(struct source *source);
 void source_set_trouble(struct source *source, const char *text);
+/* Kafka answers: a trouble that passes by itself is over. */
+void source_flow_is_back(struct source *source);
 
 #define PARTITION_FIELDS(partition) \
 	LOG_FIELDS(LOG_TEXT("topic", (partition)->topic), \

@@ -95,6 +95,15 @@ void source_store_offsets(struct source *source)
 	rd_kafka_topic_partition_list_destroy(list);
 }
 
+/* If Kafka forgets it later, then the topic was deleted later, too. */
+static void note_acknowledged(struct source_partition *partition,
+			      int64_t offset)
+{
+	partition->committed_next = offset;
+	if (partition->sent_pulled.offset >= 0)
+		partition->witness = partition->sent_pulled;
+}
+
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			rd_kafka_topic_partition_list_t *list, void *opaque)
 {
@@ -110,7 +119,7 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			continue;
 		if (error == RD_KAFKA_RESP_ERR_NO_ERROR &&
 		    elem->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-			partition->committed_next = elem->offset;
+			note_acknowledged(partition, elem->offset);
 		else
 			partition->stored_next = -1; /* store it again */
 	}
@@ -146,9 +155,26 @@ void source_commit_on_timer(struct source *source)
 		return;
 	source->committed_at_ms = now_ms;
 	source_store_offsets(source);
+	source_look_on_timer(source);
+}
+
+static void note_sent(struct source *source)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next) {
+		if (at->queue == NULL || at->stored_next <= at->sent_next)
+			continue;
+		at->sent_next = at->stored_next;
+		at->sent_pulled = at->pulled;
+	}
+}
+
+void source_commit_stored(struct source *source)
+{
 	if (!source->stored)
 		return;
 	source->stored = false;
+	note_sent(source);
 	(void)rd_kafka_commit(source->rk, NULL, 1);
 	fault_point("after_offset_commit");
 }

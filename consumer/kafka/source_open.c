@@ -32,7 +32,10 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 void source_open(struct source *source, struct source_partition *partition)
 {
 	(void)source;
+	if (!partition_is_held(partition))
+		partition_forget_log(partition);
 	source_forget_ahead(partition);
+	partition->suspected = false;
 	partition->fetch_next = -1;
 	partition->stored_next = -1;
 	partition_enter(partition, PARTITION_OPENING);
@@ -103,7 +106,19 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
-static void order_creation(struct source_partition *partition, int64_t *offsets,
+static bool overwrites(const struct source *source)
+{
+	return source->options.cfg->kafka.start_from == START_FROM_KAFKA;
+}
+
+bool source_asks_kafka(const struct source *source,
+		       const struct source_partition *partition)
+{
+	return overwrites(source) && partition->state == PARTITION_OPENING;
+}
+
+static void order_creation(struct source *source,
+			   struct source_partition *partition, int64_t *offsets,
 			   size_t count)
 {
 	struct order *order = calloc(1, sizeof(*order));
@@ -114,6 +129,7 @@ static void order_creation(struct source_partition *partition, int64_t *offsets,
 	order->address = partition_address(partition);
 	order->offsets = offsets;
 	order->offset_count = count;
+	order->replace = overwrites(source);
 	partition_enter(partition, PARTITION_CREATING);
 	mailbox_put(partition->lane->orders, order);
 }
@@ -127,7 +143,8 @@ static int64_t *no_offsets(size_t count)
 	return offsets;
 }
 
-static bool start_at(struct source_partition *partition, int64_t offset)
+static bool start_at(struct source *source, struct source_partition *partition,
+		     int64_t offset)
 {
 	size_t count = (size_t)partition->number + 1;
 	int64_t *offsets = no_offsets(count);
@@ -135,7 +152,7 @@ static bool start_at(struct source_partition *partition, int64_t offset)
 	if (offsets == NULL)
 		return false;
 	offsets[partition->number] = offset;
-	order_creation(partition, offsets, count);
+	order_creation(source, partition, offsets, count);
 	return true;
 }
 
@@ -147,7 +164,7 @@ static bool start_at_first(struct source *source,
 
 	return ask_ends(source, partition->topic, partition->number, &first,
 			&end) &&
-	       start_at(partition, first);
+	       start_at(source, partition, first);
 }
 
 /* "latest" is for what exists when the group is new: all of the topic's
@@ -173,7 +190,7 @@ static bool start_all_at_end(struct source *source,
 	}
 	if (offsets == NULL)
 		return false;
-	order_creation(partition, offsets, (size_t)count);
+	order_creation(source, partition, offsets, (size_t)count);
 	return true;
 }
 
@@ -202,12 +219,12 @@ static bool resolve(struct source *source, struct source_partition *partition)
 
 	/* It had a row, which a failover has forgotten, with all that was done
 	 * since: Kafka's offset is ahead of that. */
-	if (partition->first_next >= 0)
-		return start_at(partition, partition->first_next);
+	if (partition->first_next >= 0 && !overwrites(source))
+		return start_at(source, partition, partition->first_next);
 	if (!ask_committed(source, partition, &committed))
 		return false;
 	if (committed >= 0)
-		return start_at(partition, committed);
+		return start_at(source, partition, committed);
 	return start_by_policy(source, partition);
 }
 

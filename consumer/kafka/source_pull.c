@@ -16,38 +16,92 @@
 
 /* ---- errors of a partition ---- */
 
-static void halt_out_of_range(struct source *source,
+static const char how_to_seek[] =
+	"stop the group, run: onced seek --topic %s --partition %d --to %s, "
+	"and start it again";
+
+static void halt_at_range(struct source *source,
+			  struct source_partition *partition, int64_t first,
+			  int64_t end)
+{
+	char why[PARTITION_WHY_SIZE];
+	int used =
+		snprintf(why, sizeof(why),
+			 "offset %lld isn't there, Kafka has %lld to %lld%s; ",
+			 (long long)partition->fetch_next, (long long)first,
+			 (long long)end,
+			 partition->fetch_next > end
+				 ? ": the topic was made again, or its log "
+				   "was cut"
+				 : ": what lies between was removed before "
+				   "it was handled");
+
+	snprintf(why + used, sizeof(why) - (size_t)used, how_to_seek,
+		 partition->topic, (int)partition->number, "earliest");
+	source_halt(source, partition, why);
+}
+
+/* What is asked for and what is there may be two moments, too. */
+static void meet_out_of_range(struct source *source,
 			      struct source_partition *partition)
 {
-	int64_t first = -1;
-	int64_t end = -1;
-	char why[ONCE_REASON_SIZE];
+	int64_t first;
+	int64_t end;
 
-	(void)rd_kafka_query_watermark_offsets(source->rk, partition->topic,
-					       partition->number, &first, &end,
-					       1000);
-	snprintf(why, sizeof(why),
-		 "offset %lld isn't there, Kafka has %lld to %lld; decide what "
-		 "is lost, set next_offset (and attempts to 0) in its row of "
-		 "once.position, and restart",
-		 (long long)partition->fetch_next, (long long)first,
-		 (long long)end);
-	source_halt(source, partition, why);
+	if (rd_kafka_query_watermark_offsets(
+		    source->rk, partition->topic, partition->number, &first,
+		    &end, 1000) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		log_warning(PARTITION_FIELDS(partition),
+			    "offset %lld isn't there, and Kafka doesn't say "
+			    "what is; opening the partition again",
+			    (long long)partition_start_offset(partition));
+		source_open(source, partition);
+	} else if (first > partition->fetch_next ||
+		   end < partition->fetch_next) {
+		halt_at_range(source, partition, first, end);
+	} else if (partition->proving) {
+		source_open_past_anchor(source, partition);
+	} else {
+		source_suspect(source, partition,
+			       "its next offset was out of range for a moment");
+	}
 }
 
 static void halt_unreadable(struct source *source,
 			    struct source_partition *partition,
 			    const rd_kafka_message_t *rkm)
 {
-	char why[ONCE_REASON_SIZE];
+	char why[PARTITION_WHY_SIZE];
+	int used = snprintf(why, sizeof(why),
+			    "the batch at offset %lld can't be read: %s; "
+			    "repair it and restart; or, to go on at the first "
+			    "offset behind it, ",
+			    (long long)partition->fetch_next,
+			    rd_kafka_message_errstr(rkm));
 
-	snprintf(why, sizeof(why),
-		 "the batch at offset %lld can't be read: %s; repair it, or "
-		 "set next_offset (and attempts to 0) in its row of "
-		 "once.position behind it, and restart",
-		 (long long)partition->fetch_next,
-		 rd_kafka_message_errstr(rkm));
+	snprintf(why + used, sizeof(why) - (size_t)used, how_to_seek,
+		 partition->topic, (int)partition->number, "OFFSET");
 	source_halt(source, partition, why);
+}
+
+static bool is_unreadable(rd_kafka_resp_err_t error)
+{
+	return error == RD_KAFKA_RESP_ERR__BAD_MSG ||
+	       error == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||
+	       error == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||
+	       error == RD_KAFKA_RESP_ERR__INCONSISTENT ||
+	       error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+}
+
+/* What was handled need not be readable any more. */
+static void meet_unreadable(struct source *source,
+			    struct source_partition *partition,
+			    const rd_kafka_message_t *rkm)
+{
+	if (partition->proving)
+		source_open_past_anchor(source, partition);
+	else
+		halt_unreadable(source, partition, rkm);
 }
 
 /* Until 2.13.2 librdkafka counts an error as a message that was read, and an
@@ -60,30 +114,35 @@ static void read_again(struct source *source,
 		partition_enter(partition, PARTITION_READY);
 }
 
-/* Takes the message. */
 static void meet_error(struct source *source,
 		       struct source_partition *partition,
-		       rd_kafka_message_t *rkm)
+		       const rd_kafka_message_t *rkm)
 {
-	if (partition->state != PARTITION_RUNNING)
-		;
-	else if (rkm->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-		halt_out_of_range(source, partition);
-	else if (rkm->err == RD_KAFKA_RESP_ERR__BAD_MSG ||
-		 rkm->err == RD_KAFKA_RESP_ERR__BAD_COMPRESSION ||
-		 rkm->err == RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED ||
-		 rkm->err == RD_KAFKA_RESP_ERR__INCONSISTENT ||
-		 rkm->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-		halt_unreadable(source, partition, rkm);
+	if (rkm->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+		meet_out_of_range(source, partition);
+	else if (is_unreadable(rkm->err))
+		meet_unreadable(source, partition, rkm);
 	else {
 		log_warning(PARTITION_FIELDS(partition), "%s",
 			    rd_kafka_message_errstr(rkm));
 		read_again(source, partition);
 	}
-	rd_kafka_message_destroy(rkm);
 }
 
 /* ---- messages ---- */
+
+/* Is it a message, and one that we haven't had? */
+static bool is_next(struct source *source, struct source_partition *partition,
+		    const rd_kafka_message_t *rkm)
+{
+	if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		meet_error(source, partition, rkm);
+		return false;
+	}
+	if (partition->proving && !source_prove(source, partition, rkm))
+		return false;
+	return rkm->offset >= partition->fetch_next;
+}
 
 /* The next good message; NULL: none now. */
 static rd_kafka_message_t *pull_one(struct source *source,
@@ -95,18 +154,16 @@ static rd_kafka_message_t *pull_one(struct source *source,
 		partition->ahead = NULL;
 		return rkm;
 	}
-	if (rd_kafka_consume_batch_queue(partition->queue, 0, &rkm, 1) != 1)
-		return NULL;
-	if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-		meet_error(source, partition, rkm);
-		return NULL;
+	while (partition->state == PARTITION_RUNNING && !partition->suspected &&
+	       rd_kafka_consume_batch_queue(partition->queue, 0, &rkm, 1) ==
+		       1) {
+		if (is_next(source, partition, rkm)) {
+			partition->fetch_next = rkm->offset + 1;
+			return rkm;
+		}
+		rd_kafka_message_destroy(rkm);
 	}
-	if (rkm->offset < partition->fetch_next) {
-		rd_kafka_message_destroy(rkm); /* from before we were moved */
-		return NULL;
-	}
-	partition->fetch_next = rkm->offset + 1;
-	return rkm;
+	return NULL;
 }
 
 static size_t count_headers(rd_kafka_message_t *rkm)
@@ -212,6 +269,7 @@ static void send_parcel(struct source *source,
 	if (parcel == NULL)
 		abort(); /* these messages would be skipped */
 	fault_point("after_pull");
+	source_keep_anchor(partition, source->pulled[count - 1]);
 	partition->busy = true;
 	partition->busy_since_ms = clock_ms();
 	parcel->lane = partition->lane;
@@ -238,6 +296,8 @@ void source_pull(struct source *source)
 			continue;
 		if (at->busy)
 			look_ahead(source, at);
+		else if (at->suspected)
+			source_open(source, at);
 		else
 			send_parcel(source, at);
 	}

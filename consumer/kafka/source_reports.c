@@ -7,12 +7,22 @@
 
 #include <stdlib.h>
 
+/* What Kafka is about to say of the higher one is old. */
+static void rewind_offset(struct source *source,
+			  struct source_partition *partition, int64_t offset)
+{
+	source_rewind_offset(source, partition, offset);
+	partition->committed_next = -1;
+	partition->sent_next = -1;
+	partition->asked_epoch = 0;
+}
+
 static void take_opened(struct source *source,
 			struct source_partition *partition,
 			const struct once_position *position)
 {
 	partition->topic_known = position->topic_known != 0;
-	if (position->next_offset < 0) {
+	if (position->next_offset < 0 || source_asks_kafka(source, partition)) {
 		partition->retry_at_ms = 0;
 		partition_enter(partition, PARTITION_RESOLVING);
 		return;
@@ -21,9 +31,13 @@ static void take_opened(struct source *source,
 	    position->next_offset < partition->first_next)
 		partition->first_next = position->next_offset;
 	if (position->next_offset < partition->committed_next)
-		source_rewind_offset(source, partition, position->next_offset);
+		rewind_offset(source, partition, position->next_offset);
 	partition->fetch_next = position->next_offset;
 	partition->handled_next = position->next_offset;
+	partition->opened_next = partition->state == PARTITION_CREATING
+					 ? -1
+					 : position->next_offset;
+	source_start_proof(partition, position);
 	partition_enter(partition, PARTITION_READY);
 }
 

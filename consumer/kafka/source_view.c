@@ -33,6 +33,13 @@ static int64_t lag_of(struct source *source,
 					     : 0;
 }
 
+static bool has_reason(const struct source_partition *partition)
+{
+	return partition->state == PARTITION_HALTED ||
+	       (partition->watched == PARTITION_STALLED &&
+		partition_is_held(partition));
+}
+
 static void fill_view(struct source *source,
 		      const struct source_partition *partition,
 		      struct partition_view *view)
@@ -46,7 +53,10 @@ static void fill_view(struct source *source,
 	view->busy_ms =
 		partition->busy ? clock_ms() - partition->busy_since_ms : 0;
 	snprintf(view->why, sizeof(view->why), "%s",
-		 partition->state == PARTITION_HALTED ? partition->why : "");
+		 has_reason(partition) ? partition->why : "");
+	view->watched = partition->state == PARTITION_RUNNING
+				? partition->watched
+				: PARTITION_FLOWS;
 	numbers_partition_set(
 		source->options.numbers, view->topic, view->number, view->lag,
 		(double)view->busy_ms / 1e3, view->state == PARTITION_HALTED);
@@ -95,6 +105,13 @@ void source_set_trouble(struct source *source, const char *text)
 	snprintf(source->trouble, sizeof(source->trouble), "%s", text);
 }
 
+void source_flow_is_back(struct source *source)
+{
+	if (source->passing)
+		source_set_trouble(source, "");
+	source->passing = false;
+}
+
 /* ---- Threads: admin ---- */
 
 bool source_is_alive(struct source *source, struct text *why)
@@ -108,13 +125,23 @@ bool source_is_alive(struct source *source, struct text *why)
 	return false;
 }
 
+static const char *state_word(const struct partition_view *view)
+{
+	if (view->watched == PARTITION_STALLED)
+		return "stalled";
+	if (view->watched == PARTITION_HELD_BACK)
+		return "held back by an open transaction";
+	return partition_state_word(view->state);
+}
+
 static bool is_view_ready(const struct partition_view *view, struct text *why)
 {
-	if (view->state == PARTITION_RUNNING)
+	if (view->state == PARTITION_RUNNING &&
+	    view->watched != PARTITION_STALLED)
 		return true;
 	text_addf(why, "%s[%d] is %s%s%s\n", view->topic, (int)view->number,
-		  partition_state_word(view->state),
-		  view->why[0] == '\0' ? "" : ": ", view->why);
+		  state_word(view), view->why[0] == '\0' ? "" : ": ",
+		  view->why);
 	return false;
 }
 
@@ -144,7 +171,7 @@ static void describe_view(const struct partition_view *view, struct text *json)
 	text_addf(json,
 		  ",\"partition\":%d,\"state\":\"%s\",\"next_offset\":%lld,"
 		  "\"committed\":%lld,\"lag\":%lld,\"in_flight_ms\":%lld",
-		  (int)view->number, partition_state_word(view->state),
+		  (int)view->number, state_word(view),
 		  (long long)view->handled_next,
 		  (long long)view->committed_next, (long long)view->lag,
 		  (long long)view->busy_ms);

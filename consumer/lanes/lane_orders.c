@@ -90,6 +90,15 @@ static enum once_status ask_position(struct lane_work *work,
 	return status;
 }
 
+/* A partition that is opened again has one, without a parcel. */
+static struct parcel *forget_strand(struct lane_work *work,
+				    const struct address *address)
+{
+	struct strand *strand = strands_find(&work->strands, address);
+
+	return strand == NULL ? NULL : strands_remove(&work->strands, strand);
+}
+
 static void add_strand(struct lane_work *work, const struct address *address,
 		       const struct once_position *position)
 {
@@ -113,6 +122,7 @@ static void report_opened(struct lane_work *work, const struct address *address,
 			  const struct once_position *position)
 {
 	struct report *report = calloc(1, sizeof(*report));
+	struct parcel *parcel = forget_strand(work, address);
 
 	if (report == NULL)
 		abort(); /* see add_strand() */
@@ -120,6 +130,7 @@ static void report_opened(struct lane_work *work, const struct address *address,
 		add_strand(work, address, position);
 	report->kind = REPORT_OPENED;
 	report->address = *address;
+	report->parcel = parcel;
 	report->position = *position;
 	mailbox_put(work->options->reports, report);
 }

@@ -46,6 +46,10 @@
 	  "How long the oldest unended message is here.", "topic", "partition") \
 	X(HALTED, "onced_partition_halted", GAUGE, NULL,                       \
 	  "1: a person has to say how to go on.", "topic", "partition")        \
+	X(ANCHOR_GONE, "onced_anchor_gone", COUNTER, NULL,                     \
+	  "Openings where the last handled message couldn't be compared.", "topic") \
+	X(GROUP_OFFSET_STRANGE, "onced_group_offset_strange", COUNTER, NULL,   \
+	  "Kafka's offset of the group was not the one that we left.", "topic", "found") \
 	X(LANE_BUSY, "onced_lane_busy_seconds", COUNTER, NULL,                 \
 	  "Time a lane has spent in batches.", "lane")                         \
 	X(PARKED, "onced_parked", GAUGE, NULL,                                 \

@@ -314,6 +314,19 @@ void numbers_partition_remove(struct numbers *numbers, const char *topic,
 	metrics_remove(numbers->metrics, METRIC_HALTED, values);
 }
 
+void numbers_anchor_gone(struct numbers *numbers, const char *topic)
+{
+	metric_add(cell(numbers, METRIC_ANCHOR_GONE, topic, NULL, NULL), 1);
+}
+
+void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
+				  const char *found)
+{
+	metric_add(
+		cell(numbers, METRIC_GROUP_OFFSET_STRANGE, topic, found, NULL),
+		1);
+}
+
 void numbers_render(struct numbers *numbers, bool open_metrics,
 		    struct text *page)
 {

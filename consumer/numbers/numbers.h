@@ -38,6 +38,11 @@ void numbers_partition_set(struct numbers *numbers, const char *topic,
 			   double oldest_inflight_seconds, bool halted);
 void numbers_partition_remove(struct numbers *numbers, const char *topic,
 			      int32_t partition);
+/* source: what was handled last isn't in the log any more */
+void numbers_anchor_gone(struct numbers *numbers, const char *topic);
+/* source: Kafka's offset of the group is "none", "behind" or "ahead" */
+void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
+				  const char *found);
 /* lane 0, now and then */
 void numbers_parked_set(struct numbers *numbers, size_t route,
 			const struct once_parked_count *count);

@@ -248,6 +248,35 @@ START_TEST(what_a_producer_aborted_is_not_handled_and_counts_as_no_lag)
 }
 END_TEST
 
+/* Nothing is wrong with it; what stands behind it comes when it ends. */
+START_TEST(an_open_transaction_holds_back_and_is_no_stall)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+	rd_kafka_t *rk;
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, NULL);
+	rk = open_producer(&fixture.kafka);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	ck_assert_ptr_null(rd_kafka_begin_transaction(rk));
+	produce(rk, &fixture.kafka, "open");
+	onced_fixture_send_series(&fixture, LOAD, 1);
+	onced_wait_for_log(&onced, "held back at offset 100", WAIT_MS);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_fixture_check_effects(&fixture, LOAD);
+	ck_assert_ptr_null(rd_kafka_commit_transaction(rk, ADMIN_MS));
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",
+			       LOAD + 2, WAIT_MS);
+	ck_assert(!onced_has_logged(&onced, "stalls"));
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	rd_kafka_destroy(rk);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("the broker");
@@ -264,6 +293,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		what_a_producer_aborted_is_not_handled_and_counts_as_no_lag);
+	tcase_add_test(tests, an_open_transaction_holds_back_and_is_no_stall);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

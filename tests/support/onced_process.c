@@ -39,10 +39,12 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  brokers: %s\n"
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
+		"  start_from: %s\n"
 		"  properties:\n"
 		"%s%s%s%s",
 		or_else(options->brokers, kafka->bootstrap), kafka->group,
 		or_else(options->instance_id, ""),
+		or_else(options->start_from, "database"),
 		or_else(options->session, "    - session.timeout.ms=6000\n"
 					  "    - heartbeat.interval.ms=300\n"),
 		options->property == NULL ? "" : "    - ",

@@ -255,8 +255,6 @@ static const struct broken {
 	{ GOOD "    retry:\n      first_delay: 10m\n", ":10:20", "longer than max_delay", "at most as much" },
 	/* not available yet */
 	{ GOOD "prefilter:\n  local:\n    max_memory: 64MiB\n", ":9:1", "prefilter is not available yet", "take it out" },
-	{ "kafka:\n  brokers: a:1\n  group: g\n  start_from: kafka\nretention: forever\n" ROUTE,
-	  ":4:15", "not available yet", "\"database\"" },
 	{ "kafka:\n  brokers: a:1\n  group: g\nretention: 30d\n" ROUTE,
 	  ":4:12", "rows are never deleted yet", "\"retention: forever\"" },
 	/* what stands for something else */

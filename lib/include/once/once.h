@@ -364,6 +364,28 @@ ONCE_API enum once_status once_session_replace_positions(
 	const int64_t *offsets, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* What a person does while nobody of the group runs. */
+struct once_seek_options {
+	const char *conninfo;
+	const char *group;
+	const char *topic;
+	const int64_t *offsets; /* by partition; -1: it stays */
+	size_t count;
+	const char *person;  /* for the audit: who, */
+	const char *subject; /* and what of */
+	int dry_run;         /* only tell */
+};
+
+/* `from`: -1, there was no row. */
+typedef void once_seek_f(void *arg, int32_t partition, int64_t from,
+			 int64_t to);
+
+/* Make the positions stand at `offsets`, with no attempts and no anchor, and
+ * write that down. FENCED: a process of the group is alive. */
+ONCE_API enum once_status once_seek(const struct once_seek_options *options,
+				    once_seek_f *told, void *arg,
+				    struct once_error *err) ONCE_MUST_CHECK;
+
 /* ---- looking at it ---- */
 
 struct once_parked_count {

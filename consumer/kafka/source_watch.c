@@ -1,0 +1,151 @@
+/*
+ * A partition that has data and gets none, without any error: some batches that
+ * can't be decoded make no event. The end that the last fetch told doesn't show
+ * it, for an open transaction holds its messages back; so the broker is asked,
+ * which answers with the last stable offset. Rarely, and one at a time: asking
+ * waits.
+ */
+#include "source_impl.h"
+
+#include "clock.h"
+#include "log.h"
+
+#include <stdio.h>
+
+enum {
+	STILL_MS = 5000,
+	ASK_EVERY_MS = 1000, /* all partitions together */
+	ASK_TIMEOUT_MS = 500
+};
+
+/* ---- does it move? ---- */
+
+/* Offsets that nobody handles are passed, too. */
+static int64_t position_of(struct source *source,
+			   const struct source_partition *partition)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
+	int64_t offset = -1;
+
+	rd_kafka_topic_partition_list_add(list, partition->topic,
+					  partition->number);
+	if (rd_kafka_position(source->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR)
+		offset = list->elems[0].offset;
+	rd_kafka_topic_partition_list_destroy(list);
+	return offset > partition->fetch_next ? offset : partition->fetch_next;
+}
+
+static void set_watched(struct source_partition *partition,
+			enum partition_watched watched)
+{
+	if (partition->watched == PARTITION_STALLED &&
+	    watched == PARTITION_FLOWS)
+		log_info(PARTITION_FIELDS(partition), "it moves again");
+	partition->watched = watched;
+}
+
+static void note_moved(struct source_partition *partition, int64_t at)
+{
+	if (at != partition->watched_at)
+		set_watched(partition, PARTITION_FLOWS);
+	partition->watched_at = at;
+	partition->still_since_ms = clock_ms();
+}
+
+/* By the end that the last fetch told. */
+static bool lacks_data(struct source *source,
+		       const struct source_partition *partition, int64_t at)
+{
+	int64_t first;
+	int64_t end;
+
+	return rd_kafka_get_watermark_offsets(
+		       source->rk, partition->topic, partition->number, &first,
+		       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+	       end >= 0 && (end > at || end < partition->handled_next);
+}
+
+static bool is_still(struct source *source, struct source_partition *partition)
+{
+	int64_t at;
+
+	if (partition->state != PARTITION_RUNNING || partition->busy ||
+	    partition->ahead != NULL) {
+		partition->still_since_ms = clock_ms();
+		return false;
+	}
+	at = position_of(source, partition);
+	if (at != partition->watched_at || !lacks_data(source, partition, at))
+		note_moved(partition, at);
+	return clock_ms() - partition->still_since_ms > STILL_MS;
+}
+
+/* ---- why not? ---- */
+
+static void note_stalled(struct source *source,
+			 struct source_partition *partition, int64_t end)
+{
+	bool again = partition->watched == PARTITION_STALLED;
+
+	set_watched(partition, PARTITION_STALLED);
+	if (end < partition->handled_next)
+		snprintf(partition->why, sizeof(partition->why),
+			 "its log ends at %lld, before its position %lld: the "
+			 "topic was made again, or its log was cut; stop the "
+			 "group, run: onced seek --topic %s --partition %d "
+			 "--to earliest, and start it again",
+			 (long long)end, (long long)partition->handled_next,
+			 partition->topic, (int)partition->number);
+	else
+		snprintf(partition->why, sizeof(partition->why),
+			 "it stalls at offset %lld: Kafka has data up to %lld, "
+			 "and nothing comes; if the batch there can't be "
+			 "repaired, stop the group, run: onced seek --topic %s "
+			 "--partition %d --to OFFSET, with one behind it, and "
+			 "start it again",
+			 (long long)partition->watched_at, (long long)end,
+			 partition->topic, (int)partition->number);
+	if (again)
+		return;
+	log_error(PARTITION_FIELDS(partition), "%s", partition->why);
+	source_open(source, partition); /* once: it may be ours */
+}
+
+static void ask_why(struct source *source, struct source_partition *partition)
+{
+	int64_t first;
+	int64_t end;
+
+	partition->still_since_ms = clock_ms();
+	if (rd_kafka_query_watermark_offsets(
+		    source->rk, partition->topic, partition->number, &first,
+		    &end, ASK_TIMEOUT_MS) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return; /* the broker is away, which is told elsewhere */
+	if (end > partition->watched_at || end < partition->handled_next)
+		note_stalled(source, partition, end);
+	else if (partition->watched != PARTITION_HELD_BACK) {
+		set_watched(partition, PARTITION_HELD_BACK);
+		log_info(PARTITION_FIELDS(partition),
+			 "held back at offset %lld by an open transaction of a "
+			 "producer",
+			 (long long)end);
+	}
+}
+
+void source_watch_on_timer(struct source *source)
+{
+	struct source_partition *still = NULL;
+
+	if (clock_ms() - source->watched_at_ms < ASK_EVERY_MS)
+		return;
+	source->watched_at_ms = clock_ms();
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (is_still(source, at) &&
+		    (still == NULL ||
+		     at->still_since_ms < still->still_since_ms))
+			still = at;
+	if (still != NULL)
+		ask_why(source, still);
+}

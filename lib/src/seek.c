@@ -1,0 +1,159 @@
+/* A group's positions are moved by a person, while nobody of the group runs:
+ * the rows, and who did it, in one transaction. */
+#include "bytes.h"
+#include "error.h"
+#include "pg.h"
+#include "pg_array.h"
+#include "schema.h"
+
+static const char alive_sql[] =
+	"SELECT host || ', pid ' || pid FROM once.instance "
+	"WHERE group_name = $1::text AND once.is_alive(id) LIMIT 1";
+
+static const char read_sql[] =
+	"SELECT n.partition, coalesce(p.next_offset, -1), n.next_offset "
+	"FROM unnest($3::int4[], $4::int8[]) AS n (partition, next_offset) "
+	"LEFT JOIN once.position AS p ON p.group_name = $1::text "
+	"AND p.topic = $2::text AND p.partition = n.partition ORDER BY 1";
+
+static const char move_sql[] =
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
+	"SELECT $1::text, $2::text, n.* FROM unnest($3::int4[], $4::int8[]) "
+	"AS n ON CONFLICT (group_name, topic, partition) DO UPDATE "
+	"SET next_offset = excluded.next_offset, attempts = 0, "
+	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
+	"topic_id = NULL, updated_at = now()";
+
+static const char audit_sql[] =
+	"INSERT INTO once.audit (person, command, subject, rows_changed) "
+	"VALUES ($1::text, 'seek', $2::text, $3::int8)";
+
+struct targets {
+	struct once__pg_array partitions;
+	struct once__pg_array offsets;
+};
+
+static void fill_targets(struct targets *targets,
+			 const struct once_seek_options *options)
+{
+	once__pg_array_init(&targets->partitions, ONCE__PG_INT4);
+	once__pg_array_init(&targets->offsets, ONCE__PG_INT8);
+	for (size_t i = 0; i < options->count; i++) {
+		if (options->offsets[i] < 0)
+			continue;
+		once__pg_array_add_int4(&targets->partitions, (int32_t)i);
+		once__pg_array_add_int8(&targets->offsets, options->offsets[i]);
+	}
+}
+
+static const struct once_rows *run(struct once__pg *pg, const char *sql,
+				   const struct once_seek_options *options,
+				   struct targets *targets)
+{
+	return once__pg_exec(
+		pg, ONCE__PG_OURS, sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(options->group)),
+			    ONCE_TEXT(bytes_text(options->topic)),
+			    once__pg_array_param(&targets->partitions),
+			    once__pg_array_param(&targets->offsets)));
+}
+
+static enum once_status check_stopped(struct once__pg *pg, const char *group,
+				      struct once_error *err)
+{
+	const struct once_rows *rows =
+		once__pg_exec(pg, ONCE__PG_OURS, alive_sql,
+			      ONCE_PARAMS(ONCE_TEXT(bytes_text(group))));
+
+	if (rows == NULL)
+		return once__pg_error(pg, err);
+	if (once_rows_count(rows) == 0)
+		return ONCE_OK;
+	return error_set(err, ONCE_FENCED,
+			 "a process of group \"%s\" is running (%s); stop all "
+			 "of them first",
+			 group, (const char *)once_rows_get(rows, 0, 0).data);
+}
+
+static enum once_status tell(struct once__pg *pg,
+			     const struct once_seek_options *options,
+			     struct targets *targets, once_seek_f *told,
+			     void *arg, struct once_error *err)
+{
+	const struct once_rows *rows = run(pg, read_sql, options, targets);
+
+	if (rows == NULL)
+		return once__pg_error(pg, err);
+	for (size_t i = 0; i < once_rows_count(rows); i++)
+		told(arg, (int32_t)once__rows_int64(rows, i, 0),
+		     once__rows_int64(rows, i, 1),
+		     once__rows_int64(rows, i, 2));
+	return ONCE_OK;
+}
+
+static enum once_status move(struct once__pg *pg,
+			     const struct once_seek_options *options,
+			     struct targets *targets, struct once_error *err)
+{
+	const struct once_rows *rows = run(pg, move_sql, options, targets);
+	char count[24];
+
+	if (rows == NULL)
+		return once__pg_error(pg, err);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, audit_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(options->person)),
+			    ONCE_TEXT(bytes_text(options->subject)),
+			    once__pg_int8(count,
+					  (int64_t)once_rows_affected(rows))));
+	if (rows == NULL)
+		return once__pg_error(pg, err);
+	switch (once__pg_commit(pg)) {
+	case ONCE__PG_COMMITTED:
+		return ONCE_OK;
+	case ONCE__PG_NOT_COMMITTED:
+		return once__pg_error(pg, err);
+	case ONCE__PG_UNKNOWN:
+		break;
+	}
+	return error_set(err, ONCE_UNKNOWN,
+			 "the server didn't say if it has committed; see: "
+			 "onced status");
+}
+
+static enum once_status seek(struct once__pg *pg,
+			     const struct once_seek_options *options,
+			     once_seek_f *told, void *arg,
+			     struct once_error *err)
+{
+	struct targets targets = { 0 };
+	enum once_status status;
+
+	fill_targets(&targets, options);
+	once__pg_begin(pg);
+	status = check_stopped(pg, options->group, err);
+	if (status == ONCE_OK)
+		status = tell(pg, options, &targets, told, arg, err);
+	if (status == ONCE_OK && !options->dry_run)
+		status = move(pg, options, &targets, err);
+	once__pg_rollback(pg);
+	once__pg_array_fini(&targets.partitions);
+	once__pg_array_fini(&targets.offsets);
+	return status;
+}
+
+enum once_status once_seek(const struct once_seek_options *options,
+			   once_seek_f *told, void *arg, struct once_error *err)
+{
+	struct once__pg_options session = { options->conninfo, "onced seek", 0,
+					    0 };
+	struct once__pg *pg = NULL;
+	enum once_status status = once__pg_open(&session, &pg, err);
+
+	if (status == ONCE_OK)
+		status = once__schema_check(pg, err);
+	if (status == ONCE_OK)
+		status = seek(pg, options, told, arg, err);
+	once__pg_close(pg);
+	return status;
+}

@@ -1,0 +1,276 @@
+/*
+ * test_logs.c - a topic that was deleted and made again is another log: nobody
+ * reads on in it as if nothing had happened. What was merely removed by
+ * retention is no other log.
+ */
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <stdio.h>
+
+enum {
+	WAIT_MS = 30000,
+	ADMIN_MS = 10000,
+	HANDLED = 10
+};
+
+static void start_and_handle(struct onced_fixture *fixture, struct onced *onced)
+{
+	onced_fixture_init(fixture, 1);
+	onced_init(onced, fixture, NULL);
+	onced_start(onced, NULL);
+	onced_fixture_send_series(fixture, 0, HANDLED);
+	onced_fixture_wait_for_all(fixture, WAIT_MS);
+	onced_wait_until_ready(onced, WAIT_MS);
+}
+
+struct expectation {
+	struct onced_fixture *fixture;
+	int64_t offset;
+};
+
+static bool is_committed(void *arg)
+{
+	const struct expectation *expected = arg;
+
+	return kafka_fixture_get_committed(&expected->fixture->kafka, 0) ==
+	       expected->offset;
+}
+
+static void wait_until_committed(struct onced_fixture *fixture, int64_t offset)
+{
+	struct expectation expected = { fixture, offset };
+
+	ck_assert(wait_until(is_committed, &expected, WAIT_MS));
+}
+
+/* With `count` messages that nobody has seen. */
+static void make_topic_again(struct onced_fixture *fixture, int64_t count)
+{
+	struct kafka_fixture *kafka = &fixture->kafka;
+
+	kafka_fixture_delete_topic(kafka, kafka->topic);
+	kafka_fixture_create_topic(kafka, kafka->topic, 1, NULL);
+	if (count > 0)
+		onced_fixture_send_series(fixture, 1000, count);
+}
+
+static void seek_to_the_beginning(struct onced *onced)
+{
+	const char *const seek[] = { "seek",
+				     "-c",
+				     onced->config,
+				     "--topic",
+				     onced->fixture->kafka.topic,
+				     "--to",
+				     "earliest",
+				     NULL };
+
+	ck_assert_int_eq(onced_call(onced, seek), 0);
+}
+
+static void check_after_a_seek(struct onced *onced, int64_t count)
+{
+	struct onced_fixture *fixture = onced->fixture;
+
+	ck_assert_int_eq(onced_stop(onced), 0);
+	onced_fixture_check_effects(fixture, HANDLED);
+	ck_assert_int_eq(onced_fixture_position(fixture, 0), HANDLED);
+	seek_to_the_beginning(onced);
+	onced_start(onced, NULL);
+	onced_fixture_wait_for(fixture, "SELECT count(*) FROM effect",
+			       HANDLED + count, WAIT_MS);
+	onced_fixture_check_effects(fixture, HANDLED + count);
+	onced_wait_until_ready(onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(onced), 0);
+	onced_fixture_fini(fixture);
+}
+
+/* The new log has as many messages, or more: the old offset is there. */
+static const int64_t longer[] = { HANDLED, HANDLED + 5 };
+
+START_TEST(a_topic_made_again_while_stopped_halts_though_it_has_the_offset)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, longer[_i]);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
+	check_after_a_seek(&onced, longer[_i]);
+}
+END_TEST
+
+START_TEST(a_shorter_topic_made_again_while_stopped_halts)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, HANDLED / 2);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "the topic was made again", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
+	check_after_a_seek(&onced, HANDLED / 2);
+}
+END_TEST
+
+/* The offset that is read first is the new log's end: in range, and nothing
+ * comes. */
+START_TEST(a_topic_made_again_shorter_by_one_is_told)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, HANDLED - 1);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "its log ends at 9, before",
+				   WAIT_MS);
+	onced_fixture_send_series(&fixture, 3000, 1);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	check_after_a_seek(&onced, HANDLED);
+}
+END_TEST
+
+/* ---- while it runs ---- */
+
+/* librdkafka says nothing, and the old offset is there: what tells is that
+ * Kafka has forgotten the group's offset with the topic. The new messages from
+ * the old offset on are handled before that is seen. */
+START_TEST(a_topic_made_again_under_a_running_process_halts)
+{
+	static const int64_t counts[] = { HANDLED / 2, HANDLED, HANDLED + 5 };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	wait_until_committed(&fixture, HANDLED);
+	make_topic_again(&fixture, counts[_i]);
+	onced_wait_until_not_ready(&onced, "made again", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	seek_to_the_beginning(&onced);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",
+			       HANDLED + counts[_i], WAIT_MS);
+	onced_fixture_check_effects(&fixture, HANDLED + counts[_i]);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* Messages come all the time, so that its own commits would hide the loss of
+ * the offset at once, if it didn't look before. */
+START_TEST(a_topic_made_again_under_a_busy_process_halts)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	wait_until_committed(&fixture, HANDLED);
+	make_topic_again(&fixture, 3 * HANDLED);
+	for (int i = 0; i < 20; i++)
+		onced_fixture_send_series(&fixture, 2000 + 100 * i, 100);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* ---- the same log ---- */
+
+static void delete_records(struct onced_fixture *fixture, int64_t before)
+{
+	struct kafka_fixture *kafka = &fixture->kafka;
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(kafka->rk);
+	rd_kafka_DeleteRecords_t *records;
+	rd_kafka_event_t *event;
+
+	rd_kafka_topic_partition_list_add(list, kafka->topic, 0)->offset =
+		before;
+	records = rd_kafka_DeleteRecords_new(list);
+	rd_kafka_DeleteRecords(kafka->rk, &records, 1, NULL, queue);
+	event = rd_kafka_queue_poll(queue, ADMIN_MS);
+	ck_assert_ptr_nonnull(event);
+	ck_assert_int_eq(rd_kafka_event_error(event), 0);
+	rd_kafka_event_destroy(event);
+	rd_kafka_DeleteRecords_destroy(records);
+	rd_kafka_queue_destroy(queue);
+	rd_kafka_topic_partition_list_destroy(list);
+}
+
+/* Retention took what was handled, and no more. */
+START_TEST(a_removed_anchor_proves_nothing_and_halts_nothing)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_send_series(&fixture, HANDLED, 5);
+	delete_records(&fixture, HANDLED);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, HANDLED + 5);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(
+		onced_get_metric(&onced, "onced_anchor_gone_total", NULL), 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* The anchor is the last message of the log, read and thrown away. */
+START_TEST(an_equal_anchor_is_not_handled_again)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(onced_stop(&onced), 0);
+		onced_start(&onced, NULL);
+		onced_wait_until_ready(&onced, WAIT_MS);
+	}
+	onced_fixture_send_series(&fixture, HANDLED, 1);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, HANDLED + 1);
+	ck_assert_int_eq(onced_get_metric(&onced, "onced_consumed_total", NULL),
+			 1);
+	ck_assert_int_eq(
+		onced_get_metric(&onced, "onced_anchor_gone_total", NULL), 0);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("logs");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_loop_test(
+		tests,
+		a_topic_made_again_while_stopped_halts_though_it_has_the_offset,
+		0, 2);
+	tcase_add_test(tests, a_shorter_topic_made_again_while_stopped_halts);
+	tcase_add_test(tests, a_topic_made_again_shorter_by_one_is_told);
+	tcase_add_loop_test(
+		tests, a_topic_made_again_under_a_running_process_halts, 0, 3);
+	tcase_add_test(tests, a_topic_made_again_under_a_busy_process_halts);
+	tcase_add_test(tests,
+		       a_removed_anchor_proves_nothing_and_halts_nothing);
+	tcase_add_test(tests, an_equal_anchor_is_not_handled_again);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
