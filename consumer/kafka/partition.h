@@ -6,9 +6,7 @@
  *	           ↓        ↑
  *	       RESOLVING → CREATING             it hadn't: where to start?
  *
- *	READY, RUNNING → OPENING    the position or the log isn't what we
- *thought
- *
+ *	READY, RUNNING → OPENING    position or log aren't as we thought
  *	RUNNING → READY      to be read anew from where we are
  *	any → HALTED         only a person can say how to go on
  *	any → DROPPING → IDLE    revoked, or we stop
@@ -86,9 +84,6 @@ struct source_partition {
 		pulled; /* what was pulled last; offset -1: nothing */
 	struct once_anchor witness; /* pulled while Kafka knew the group */
 	int64_t opened_next;        /* where the database had it */
-	uint64_t asked_epoch;       /* when Kafka was last asked: the epoch, */
-	int64_t asked_committed;    /* `committed_next`, */
-	struct once_anchor asked_pulled; /* and `pulled` */
 	int64_t sent_next; /* committed, perhaps not acknowledged; -1 */
 	struct once_anchor sent_pulled; /* `pulled` at that time */
 	bool looked_at;                 /* in this assignment */

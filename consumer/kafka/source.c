@@ -114,7 +114,6 @@ static void turn(struct source *source)
 	source_take_reports(source);
 	source_resolve_starts(source);
 	source_assign_ready(source);
-	source_take_answers(source);
 	source_pull(source);
 	source_commit_on_timer(source);
 	source_watch_on_timer(source);
@@ -143,8 +142,6 @@ static void *run_source(void *arg)
 	source_let_go(source);
 	if (atomic_load(&source->ending) == SOURCE_RUNNING) {
 		wait_for_parcels(source);
-		rd_kafka_queue_destroy(source->answers);
-		source->answers = NULL;
 		rd_kafka_destroy(source->rk);
 		source->rk = NULL;
 	}
@@ -186,9 +183,6 @@ static void wake_on_events(struct source *source)
 	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
 				       "\1\0\0\0\0\0\0\0", 8);
 	rd_kafka_queue_destroy(queue);
-	source->answers = rd_kafka_queue_new(source->rk);
-	rd_kafka_queue_io_event_enable(source->answers, source->wake_fd,
-				       "\1\0\0\0\0\0\0\0", 8);
 }
 
 enum once_status source_create(const struct source_options *options,
@@ -294,8 +288,6 @@ void source_destroy(struct source *source)
 		return;
 	if (source->started)
 		pthread_join(source->thread, NULL);
-	if (source->answers != NULL && !source->started)
-		rd_kafka_queue_destroy(source->answers);
 	if (source->rk != NULL && !source->started)
 		rd_kafka_destroy(source->rk);
 	while (source->partitions != NULL) {

@@ -59,8 +59,7 @@ struct source {
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
 	int64_t assign_at_ms;   /* not before: it was refused */
 	bool stored;            /* since the last commit */
-	rd_kafka_queue_t *answers; /* to what source_look.c asks */
-	bool looking;              /* no answer yet */
+	bool answered;          /* the last question what Kafka believes */
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
 	bool passing;    /* `trouble` is over when Kafka answers */
@@ -134,15 +133,12 @@ void source_rewind_offset(struct source *source,
 			  const struct source_partition *partition,
 			  int64_t offset);
 void source_commit_on_timer(struct source *source);
-/* What was stored, if anything was; doesn't wait. */
-void source_commit_stored(struct source *source);
 void source_commit_now(struct source *source);
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			rd_kafka_topic_partition_list_t *list, void *opaque);
 
 /* source_look.c */
 void source_look_on_timer(struct source *source);
-void source_take_answers(struct source *source);
 
 /* source_watch.c */
 void source_watch_on_timer(struct source *source);

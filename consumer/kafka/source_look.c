@@ -14,62 +14,8 @@
 
 enum {
 	LOOK_EVERY_MS = 3000, /* when nothing is to be committed */
-	ANSWER_MS = 5000
+	ANSWER_MS = 200       /* it is waited for */
 };
-
-/* ---- asking ---- */
-
-static rd_kafka_topic_partition_list_t *list_to_ask(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(16);
-
-	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next) {
-		if (at->state != PARTITION_RUNNING)
-			continue;
-		rd_kafka_topic_partition_list_add(list, at->topic, at->number);
-		at->asked_epoch = at->epoch;
-		at->asked_committed = at->committed_next;
-		at->asked_pulled = at->pulled;
-	}
-	return list;
-}
-
-static void send_question(struct source *source,
-			  const rd_kafka_topic_partition_list_t *list)
-{
-	rd_kafka_ListConsumerGroupOffsets_t *question =
-		rd_kafka_ListConsumerGroupOffsets_new(
-			source->options.cfg->kafka.group, list);
-	rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(
-		source->rk, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS);
-
-	(void)rd_kafka_AdminOptions_set_request_timeout(options, ANSWER_MS,
-							NULL, 0);
-	rd_kafka_ListConsumerGroupOffsets(source->rk, &question, 1, options,
-					  source->answers);
-	rd_kafka_AdminOptions_destroy(options);
-	rd_kafka_ListConsumerGroupOffsets_destroy(question);
-	source->looking = true;
-}
-
-void source_look_on_timer(struct source *source)
-{
-	rd_kafka_topic_partition_list_t *list;
-	int64_t now_ms = clock_ms();
-
-	if (source->looking ||
-	    (!source->stored && now_ms - source->looked_at_ms < LOOK_EVERY_MS))
-		return;
-	source->looked_at_ms = now_ms;
-	list = list_to_ask(source);
-	if (list->cnt > 0)
-		send_question(source, list);
-	rd_kafka_topic_partition_list_destroy(list);
-}
-
-/* ---- what Kafka believes ---- */
 
 static const char *compare(int64_t offset, int64_t ours)
 {
@@ -81,7 +27,7 @@ static void tell_strange(struct source *source,
 			 int64_t offset, int64_t ours)
 {
 	const char *found = compare(offset, ours);
-	enum log_level level = partition->asked_committed >= 0
+	enum log_level level = partition->committed_next >= 0
 				       ? LOG_LEVEL_WARNING
 				       : LOG_LEVEL_INFO;
 
@@ -118,13 +64,14 @@ static void judge_first(struct source *source,
 static void judge_next(struct source *source,
 		       struct source_partition *partition, int64_t offset)
 {
-	int64_t ours = partition->asked_committed;
+	int64_t ours = partition->committed_next;
 	int64_t newest = partition->committed_next > partition->sent_next
 				 ? partition->committed_next
 				 : partition->sent_next;
 
 	if (offset >= ours && offset <= newest) {
-		partition->witness = partition->asked_pulled;
+		if (partition->pulled.offset >= 0)
+			partition->witness = partition->pulled;
 		return;
 	}
 	tell_strange(source, partition, offset, ours);
@@ -141,47 +88,63 @@ static void judge(struct source *source, const rd_kafka_topic_partition_t *elem)
 		source_find(source, elem->topic, elem->partition);
 
 	if (partition == NULL || elem->err != RD_KAFKA_RESP_ERR_NO_ERROR ||
-	    partition->asked_epoch != partition->epoch ||
 	    partition->state != PARTITION_RUNNING)
 		return;
-	if (partition->asked_committed >= 0)
+	if (partition->committed_next >= 0)
 		judge_next(source, partition, elem->offset);
 	else if (!partition->looked_at)
 		judge_first(source, partition, elem->offset);
 	partition->looked_at = true;
 }
 
-/* false: no answer. */
-static bool judge_all(struct source *source, rd_kafka_event_t *event)
-{
-	const rd_kafka_ListConsumerGroupOffsets_result_t *result =
-		rd_kafka_event_ListConsumerGroupOffsets_result(event);
-	const rd_kafka_group_result_t **groups;
-	const rd_kafka_topic_partition_list_t *list;
-	size_t count = 0;
+/* ---- asking ---- */
 
-	if (result == NULL || rd_kafka_event_error(event) != 0)
+static rd_kafka_topic_partition_list_t *list_to_ask(struct source *source)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(16);
+
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (at->state == PARTITION_RUNNING)
+			rd_kafka_topic_partition_list_add(list, at->topic,
+							  at->number);
+	return list;
+}
+
+static bool judge_all(struct source *source,
+		      rd_kafka_topic_partition_list_t *list)
+{
+	if (rd_kafka_committed(source->rk, list, ANSWER_MS) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
 		return false;
-	groups =
-		rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count);
-	if (count == 0 || rd_kafka_group_result_error(groups[0]) != NULL)
-		return false;
-	list = rd_kafka_group_result_partitions(groups[0]);
-	for (int i = 0; list != NULL && i < list->cnt; i++)
+	for (int i = 0; i < list->cnt; i++)
 		judge(source, &list->elems[i]);
+	source_flow_is_back(source);
 	return true;
 }
 
-/* Whatever it said: now Kafka may be told. */
-void source_take_answers(struct source *source)
+/* The admin API wouldn't wait, but in librdkafka 2.0.2 it aborts the process
+ * when the coordinator is away. */
+static void ask(struct source *source)
 {
-	rd_kafka_event_t *event;
+	rd_kafka_topic_partition_list_t *list = list_to_ask(source);
 
-	while ((event = rd_kafka_queue_poll(source->answers, 0)) != NULL) {
-		source->looking = false;
-		if (judge_all(source, event))
-			source_flow_is_back(source);
-		rd_kafka_event_destroy(event);
-		source_commit_stored(source);
-	}
+	source->answered = list->cnt == 0 || judge_all(source, list);
+	rd_kafka_topic_partition_list_destroy(list);
+}
+
+/* A broker that is away is asked less often. */
+static bool is_due(const struct source *source)
+{
+	return (source->stored && source->answered) ||
+	       clock_ms() - source->looked_at_ms >= LOOK_EVERY_MS;
+}
+
+void source_look_on_timer(struct source *source)
+{
+	if (!is_due(source))
+		return;
+	source->looked_at_ms = clock_ms();
+	ask(source);
 }

@@ -147,17 +147,6 @@ void source_rewind_offset(struct source *source,
 	rd_kafka_topic_partition_list_destroy(list);
 }
 
-void source_commit_on_timer(struct source *source)
-{
-	int64_t now_ms = clock_ms();
-
-	if (now_ms - source->committed_at_ms < COMMIT_EVERY_MS)
-		return;
-	source->committed_at_ms = now_ms;
-	source_store_offsets(source);
-	source_look_on_timer(source);
-}
-
 static void note_sent(struct source *source)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
@@ -169,7 +158,7 @@ static void note_sent(struct source *source)
 	}
 }
 
-void source_commit_stored(struct source *source)
+static void commit_stored(struct source *source)
 {
 	if (!source->stored)
 		return;
@@ -177,6 +166,18 @@ void source_commit_stored(struct source *source)
 	note_sent(source);
 	(void)rd_kafka_commit(source->rk, NULL, 1);
 	fault_point("after_offset_commit");
+}
+
+void source_commit_on_timer(struct source *source)
+{
+	int64_t now_ms = clock_ms();
+
+	if (now_ms - source->committed_at_ms < COMMIT_EVERY_MS)
+		return;
+	source->committed_at_ms = now_ms;
+	source_store_offsets(source);
+	source_look_on_timer(source);
+	commit_stored(source);
 }
 
 static void note_last_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,

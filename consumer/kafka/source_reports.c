@@ -7,14 +7,13 @@
 
 #include <stdlib.h>
 
-/* What Kafka is about to say of the higher one is old. */
+/* Until Kafka has taken it, what it says is old. */
 static void rewind_offset(struct source *source,
 			  struct source_partition *partition, int64_t offset)
 {
 	source_rewind_offset(source, partition, offset);
 	partition->committed_next = -1;
 	partition->sent_next = -1;
-	partition->asked_epoch = 0;
 }
 
 static void take_opened(struct source *source,
