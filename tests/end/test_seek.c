@@ -24,6 +24,8 @@ static void handle_all(struct onced_fixture *fixture, struct onced *onced,
 	onced_fixture_send_series(fixture, 0, SENT);
 	onced_fixture_wait_for_all(fixture, WAIT_MS);
 	onced_fixture_check_effects(fixture, SENT);
+	onced_fixture_without_monitor(
+		fixture); /* positions are moved by hand */
 }
 
 static int seek(struct onced *onced, const char *to, const char *partition,

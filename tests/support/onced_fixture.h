@@ -97,6 +97,7 @@ struct onced_options {
 	const char *log_level; /* "info" */
 	const char *shutdown;  /* "20s" */
 	const char *attempts;  /* "3" */
+	const char *crashes;   /* "2" */
 	const char *batch;     /* messages at most; "500" */
 	const char *settings;  /* one more of the handler's: "name=value" */
 	const char *property;  /* one more of Kafka's: "name=value" */

@@ -92,13 +92,14 @@ static void write_route(FILE *file, const struct onced *onced,
 		"      max_attempts: %s\n"
 		"      first_delay: 50ms\n"
 		"      max_delay: 200ms\n"
+		"      max_crashes: %s\n"
 		"    settings:\n"
 		"      - directory=%s\n"
 		"%s%s%s%s",
 		onced->fixture->kafka.topic,
 		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
 		plugin, is_path ? "" : ".so", or_else(options->attempts, "3"),
-		onced->fixture->dir.path,
+		or_else(options->crashes, "2"), onced->fixture->dir.path,
 		options->settings == NULL ? "" : "      - ",
 		or_else(options->settings, ""),
 		options->settings == NULL ? "" : "\n",
