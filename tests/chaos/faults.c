@@ -1,0 +1,371 @@
+/*
+ * faults.c - begins and ends faults.
+ *
+ * The idea: a fault is two functions and a time in between. What a fault needs
+ * to know about its target is in the stage.
+ */
+#include "faults.h"
+
+#include <check.h>
+#include <clock.h>
+#include <fault.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+	REST_MIN_MS = 100, /* from the beginning of one to the next */
+	REST_MAX_MS = 900,
+	DELAY_MS = 60,
+	EXIT_MS = 40000,
+	EXIT_LATE = 74, /* stop took longer than shutdown_timeout */
+	EXIT_BY_SIGTERM = 128 + SIGTERM /* it wasn't quite there yet */
+};
+
+const char *const fault_names[FAULT_NAMES] = {
+#define X(name, target, weight, shortest, longest, text) #name,
+	FAULT_TABLE(X)
+#undef X
+};
+
+static const struct {
+	enum fault_target target;
+	int weight;
+	int shortest_ms;
+	int longest_ms;
+} rules[FAULT_NAMES] = {
+#define X(name, target, weight, shortest, longest, text) \
+	{ target, weight, shortest, longest },
+	FAULT_TABLE(X)
+#undef X
+};
+
+static const char *const targets[FAULT_TARGETS] = {
+	"one",
+	"two",
+	"three",
+	"PostgreSQL",
+	"Kafka",
+	"handler",
+	"network to PostgreSQL",
+	"network to Kafka",
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(
+	const struct faults *faults, const char *format, ...)
+{
+	va_list args;
+
+	printf("%7.2f s  ", (double)(clock_ms() - faults->begin_ms) / 1000);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static struct process *process_of(struct faults *faults, int target)
+{
+	return &faults->stage->members[target].onced.process;
+}
+
+/* ---- members ---- */
+
+static void begin_killed(struct faults *faults, int target)
+{
+	stage_note_member(faults->stage, target);
+	process_kill(process_of(faults, target));
+}
+
+static void begin_told(struct faults *faults, int target)
+{
+	stage_note_member(faults->stage, target);
+	process_signal(process_of(faults, target), SIGTERM);
+}
+
+static void end_told(struct faults *faults, int target)
+{
+	struct process *process = process_of(faults, target);
+	int code;
+
+	ck_assert_msg(process_wait(process, EXIT_MS),
+		      "%s hasn't ended after SIGTERM", targets[target]);
+	code = process_exit_code(process);
+	ck_assert_msg(code == 0 || code == EXIT_LATE || code == EXIT_BY_SIGTERM,
+		      "%s was told to stop, and its code is %d",
+		      targets[target], code);
+	stage_start_member(faults->stage, target, NULL);
+}
+
+static void begin_frozen(struct faults *faults, int target)
+{
+	process_signal(process_of(faults, target), SIGSTOP);
+}
+
+static void end_frozen(struct faults *faults, int target)
+{
+	process_signal(process_of(faults, target), SIGCONT);
+}
+
+static void begin_at_point(struct faults *faults, int target)
+{
+	static const char *const points[] = {
+#define X(name, text) #name,
+		FAULT_POINT_TABLE(X)
+#undef X
+	};
+	int64_t count = sizeof(points) / sizeof(points[0]);
+	char fault[64];
+
+	snprintf(fault, sizeof(fault), "%s:%" PRId64,
+		 points[dice_roll(&faults->dice, 0, count - 1)],
+		 dice_roll(&faults->dice, 1, 8));
+	begin_killed(faults, target);
+	stage_start_member(faults->stage, target, fault);
+	tell(faults, "%s lives until %s", targets[target], fault);
+}
+
+static void end_by_new_life(struct faults *faults, int target)
+{
+	process_kill(process_of(faults, target));
+	stage_start_member(faults->stage, target, NULL);
+}
+
+/* ---- servers ---- */
+
+static void begin_pg(struct faults *faults, enum fault_name name)
+{
+	struct pg_server *pg = &faults->stage->pg;
+
+	if (name == FAULT_stopped)
+		pg_server_stop(pg);
+	else if (name == FAULT_crashed)
+		pg_server_crash(pg);
+	else if (name == FAULT_destroyed)
+		pg_server_kill(pg);
+	else
+		pg_server_freeze(pg);
+}
+
+static void end_pg(struct faults *faults, enum fault_name name)
+{
+	if (name == FAULT_stuck)
+		pg_server_thaw(&faults->stage->pg);
+	else
+		stage_start_pg(faults->stage);
+}
+
+/* That of onced which has waited longest since it last said something. */
+static void unseat(struct faults *faults)
+{
+	static const char sql[] =
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+		"WHERE datname = current_database() "
+		"AND application_name LIKE 'onced%' "
+		"ORDER BY state_change LIMIT 1";
+
+	pg_fixture_reconnect(&faults->stage->fixture.pg);
+	pg_fixture_run(&faults->stage->fixture.pg, sql);
+}
+
+static void begin_kafka(struct faults *faults, enum fault_name name)
+{
+	struct stage *stage = faults->stage;
+
+	stage->kafka_is_up = false;
+	if (name == FAULT_lost)
+		kafka_server_kill(&stage->kafka);
+	else
+		kafka_server_stop(&stage->kafka);
+}
+
+/* ---- the network ---- */
+
+static void strike_network(struct faults *faults, enum fault_name name,
+			   bool begins)
+{
+	static const enum proxy_mode modes[] = { PROXY_DELAY, PROXY_FREEZE,
+						 PROXY_DEAF, PROXY_REFUSE };
+	bool is_pg = rules[name].target == FAULT_BEFORE_PG;
+	struct proxy *proxy =
+		is_pg ? &faults->stage->to_pg : &faults->stage->to_kafka;
+
+	if (name == FAULT_pg_cut || name == FAULT_kafka_cut) {
+		if (begins)
+			proxy_cut(proxy);
+	} else if (begins) {
+		proxy_set(proxy,
+			  modes[name -
+				(is_pg ? FAULT_pg_late : FAULT_kafka_late)],
+			  DELAY_MS);
+	} else {
+		proxy_set(proxy, PROXY_PASS, 0);
+	}
+}
+
+/* ---- all of them ---- */
+
+static void begin_member(struct faults *faults, enum fault_name name,
+			 int target)
+{
+	if (name == FAULT_killed)
+		begin_killed(faults, target);
+	else if (name == FAULT_told)
+		begin_told(faults, target);
+	else if (name == FAULT_frozen)
+		begin_frozen(faults, target);
+	else
+		begin_at_point(faults, target);
+}
+
+static void end_member(struct faults *faults, enum fault_name name, int target)
+{
+	if (name == FAULT_told)
+		end_told(faults, target);
+	else if (name == FAULT_frozen)
+		end_frozen(faults, target);
+	else
+		end_by_new_life(faults, target);
+}
+
+static void begin(struct faults *faults, enum fault_name name, int target)
+{
+	if (target < FAULT_AT_PG)
+		begin_member(faults, name, target);
+	else if (name == FAULT_unseated)
+		unseat(faults);
+	else if (target == FAULT_AT_PG)
+		begin_pg(faults, name);
+	else if (target == FAULT_AT_KAFKA)
+		begin_kafka(faults, name);
+	else if (target == FAULT_AT_HANDLER)
+		onced_fixture_put_file(&faults->stage->fixture, "pause");
+	else
+		strike_network(faults, name, true);
+}
+
+static void end(struct faults *faults, enum fault_name name, int target)
+{
+	if (target < FAULT_AT_PG)
+		end_member(faults, name, target);
+	else if (name == FAULT_unseated)
+		return;
+	else if (target == FAULT_AT_PG)
+		end_pg(faults, name);
+	else if (target == FAULT_AT_KAFKA)
+		stage_start_kafka(faults->stage);
+	else if (target == FAULT_AT_HANDLER)
+		onced_fixture_remove_file(&faults->stage->fixture, "pause");
+	else
+		strike_network(faults, name, false);
+}
+
+/* ---- when ---- */
+
+static bool is_allowed(const struct faults *faults, int name)
+{
+	return !faults->only_members || rules[name].target == FAULT_AT_MEMBER;
+}
+
+static enum fault_name draw_name(struct faults *faults)
+{
+	int64_t sum = 0;
+	int64_t rest;
+	int name = -1;
+
+	for (int i = 0; i < FAULT_NAMES; i++)
+		sum += is_allowed(faults, i) ? rules[i].weight : 0;
+	rest = dice_roll(&faults->dice, 0, sum - 1);
+	while (rest >= 0) {
+		name++;
+		rest -= is_allowed(faults, name) ? rules[name].weight : 0;
+	}
+	return (enum fault_name)name;
+}
+
+/* The dice are rolled alike whether or not the target is free. */
+static void begin_one(struct faults *faults)
+{
+	enum fault_name name = draw_name(faults);
+	int64_t ms = dice_roll(&faults->dice, rules[name].shortest_ms,
+			       rules[name].longest_ms);
+	int member = (int)dice_roll(&faults->dice, 0, STAGE_MEMBERS - 1);
+	int target = (int)rules[name].target +
+		     (rules[name].target == FAULT_AT_MEMBER ? member : 0);
+	struct trouble *trouble = &faults->troubles[target];
+
+	faults->next_ms =
+		clock_ms() + dice_roll(&faults->dice, REST_MIN_MS, REST_MAX_MS);
+	if (trouble->is_there)
+		return;
+	tell(faults, "%s: %s for %" PRId64 " ms", targets[target],
+	     fault_names[name], ms);
+	begin(faults, name, target);
+	*trouble = (struct trouble){ true, name, clock_ms() + ms };
+	faults->counts[name]++;
+}
+
+static void end_one(struct faults *faults, int target)
+{
+	struct trouble *trouble = &faults->troubles[target];
+
+	end(faults, trouble->name, target);
+	trouble->is_there = false;
+	tell(faults, "%s: %s no more", targets[target],
+	     fault_names[trouble->name]);
+}
+
+/* A process that was told to stop may need what is in trouble elsewhere. */
+static bool is_over(struct faults *faults, int target)
+{
+	const struct trouble *trouble = &faults->troubles[target];
+	int64_t now_ms = clock_ms();
+
+	return trouble->is_there && now_ms >= trouble->until_ms &&
+	       (trouble->name != FAULT_told ||
+		!process_is_running(process_of(faults, target)) ||
+		now_ms >= trouble->until_ms + EXIT_MS);
+}
+
+static void check_that_all_run(struct faults *faults)
+{
+	for (int i = 0; i < STAGE_MEMBERS; i++) {
+		struct process *process = process_of(faults, i);
+
+		if (faults->troubles[i].is_there || process_is_running(process))
+			continue;
+		onced_fixture_show_logs(&faults->stage->fixture);
+		ck_abort_msg("%s has ended by itself: %d", targets[i],
+			     process_exit_code(process));
+	}
+}
+
+void faults_init(struct faults *faults, struct stage *stage, uint64_t seed,
+		 bool only_members)
+{
+	*faults = (struct faults){ .stage = stage,
+				   .dice = { seed },
+				   .only_members = only_members,
+				   .begin_ms = clock_ms(),
+				   .next_ms = clock_ms() + REST_MAX_MS };
+}
+
+void faults_go_on(struct faults *faults)
+{
+	for (int i = 0; i < FAULT_TARGETS; i++)
+		if (is_over(faults, i))
+			end_one(faults, i);
+	check_that_all_run(faults);
+	if (clock_ms() >= faults->next_ms)
+		begin_one(faults);
+}
+
+/* Members last: they stop only where the rest is well. */
+void faults_cease(struct faults *faults)
+{
+	for (int i = FAULT_TARGETS - 1; i >= 0; i--)
+		if (faults->troubles[i].is_there)
+			end_one(faults, i);
+	tell(faults, "all faults have ceased");
+}

@@ -1,0 +1,134 @@
+/* stage.c - built up and torn down. */
+#include "stage.h"
+
+#include "http_get.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	READY_MS = 60000
+};
+
+static void create_servers(struct stage *stage)
+{
+	struct once_error err;
+
+	proxy_open(&stage->to_pg);
+	proxy_open(&stage->to_kafka);
+	ck_assert_msg(pg_server_create(&stage->pg, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+	ck_assert_msg(kafka_server_create_behind(&stage->kafka,
+						 stage->to_kafka.port,
+						 &err) == ONCE_OK,
+		      "%s", err.text);
+	stage->kafka_is_up = true;
+	proxy_start(&stage->to_pg, stage->pg.port);
+	proxy_start(&stage->to_kafka, stage->kafka.port + 2);
+}
+
+/* One of them is slow, so that transactions are open when partitions move. */
+static void init_member(struct stage *stage, int number,
+			const struct stage_options *options)
+{
+	static const char *const names[] = { "one", "two", "three" };
+	struct onced_options onced_options = {
+		.name = names[number],
+		.instance_id = options->is_static ? names[number] : NULL,
+		.conninfo = stage->conninfo,
+		.brokers = stage->brokers,
+		.shutdown = "10s",
+		.batch = "50",
+		.crashes = "0", /* none of them is a message's fault */
+		.settings = number == 0 ? "delay_ms=3" : NULL,
+		.route = options->is_ordered ? NULL : "    order: none\n",
+	};
+
+	onced_init(&stage->members[number].onced, &stage->fixture,
+		   &onced_options);
+	stage->members[number].unknown = 0;
+	stage_start_member(stage, number, NULL);
+}
+
+void stage_open(struct stage *stage, const struct stage_options *options)
+{
+	memset(stage, 0, sizeof(*stage));
+	create_servers(stage);
+	onced_fixture_init_with(&stage->fixture, STAGE_PARTITIONS,
+				stage->pg.conninfo, stage->kafka.bootstrap);
+	snprintf(stage->conninfo, sizeof(stage->conninfo), "%s port=%d",
+		 stage->fixture.pg.conninfo, stage->to_pg.port);
+	snprintf(stage->brokers, sizeof(stage->brokers), "127.0.0.1:%d",
+		 stage->to_kafka.port);
+	for (int i = 0; i < STAGE_MEMBERS; i++)
+		init_member(stage, i, options);
+	for (int i = 0; i < STAGE_MEMBERS; i++)
+		onced_wait_until_ready(&stage->members[i].onced, READY_MS);
+}
+
+void stage_close(struct stage *stage)
+{
+	onced_fixture_fini(&stage->fixture);
+	proxy_close(&stage->to_pg);
+	proxy_close(&stage->to_kafka);
+	pg_server_destroy(&stage->pg);
+	kafka_server_destroy(&stage->kafka);
+}
+
+void stage_start_member(struct stage *stage, int number, const char *fault)
+{
+	onced_start(&stage->members[number].onced, fault);
+}
+
+/* 0: it doesn't say. */
+static int64_t ask_for_unknown(const struct onced *onced)
+{
+	static const char sample[] =
+		"onced_transactions_total{result=\"unknown\"} ";
+	char *page = NULL;
+	char *found = NULL;
+	int64_t number = 0;
+
+	if (http_get(onced->port, "/metrics", &page) == 200 && page != NULL)
+		found = strstr(page, sample);
+	if (found != NULL)
+		number = strtoll(found + sizeof(sample) - 1, NULL, 10);
+	free(page);
+	return number;
+}
+
+void stage_note_member(struct stage *stage, int number)
+{
+	struct member *member = &stage->members[number];
+
+	member->unknown += ask_for_unknown(&member->onced);
+}
+
+int64_t stage_count_unknown(struct stage *stage)
+{
+	int64_t count = 0;
+
+	for (int i = 0; i < STAGE_MEMBERS; i++)
+		count += stage->members[i].unknown +
+			 ask_for_unknown(&stage->members[i].onced);
+	return count;
+}
+
+void stage_start_pg(struct stage *stage)
+{
+	struct once_error err;
+
+	ck_assert_msg(pg_server_start(&stage->pg, &err) == ONCE_OK, "%s",
+		      err.text);
+}
+
+void stage_start_kafka(struct stage *stage)
+{
+	struct once_error err;
+
+	ck_assert_msg(kafka_server_start(&stage->kafka, &err) == ONCE_OK, "%s",
+		      err.text);
+	stage->kafka_is_up = true;
+}
