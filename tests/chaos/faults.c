@@ -15,8 +15,8 @@
 #include <stdio.h>
 
 enum {
-	REST_MIN_MS = 100, /* from the beginning of one to the next */
-	REST_MAX_MS = 900,
+	REST_MIN_MS = 50, /* from the beginning of one to the next */
+	REST_MAX_MS = 600,
 	DELAY_MS = 60,
 	EXIT_MS = 40000,
 	EXIT_LATE = 74, /* stop took longer than shutdown_timeout */
@@ -119,8 +119,8 @@ static void begin_at_point(struct faults *faults, int target)
 	char fault[64];
 
 	snprintf(fault, sizeof(fault), "%s:%" PRId64,
-		 points[dice_roll(&faults->dice, 0, count - 1)],
-		 dice_roll(&faults->dice, 1, 8));
+		 points[dice_roll(&faults->details, 0, count - 1)],
+		 dice_roll(&faults->details, 1, 8));
 	begin_killed(faults, target);
 	stage_start_member(faults->stage, target, fault);
 	tell(faults, "%s lives until %s", targets[target], fault);
@@ -201,6 +201,9 @@ static void strike_network(struct faults *faults, enum fault_name name,
 			  DELAY_MS);
 	} else {
 		proxy_set(proxy, PROXY_PASS, 0);
+		/* Where all is slow, a COMMIT is likely to be on its way. */
+		if (name == FAULT_pg_late || name == FAULT_kafka_late)
+			proxy_cut(proxy);
 	}
 }
 
@@ -295,6 +298,7 @@ static void begin_one(struct faults *faults)
 		     (rules[name].target == FAULT_AT_MEMBER ? member : 0);
 	struct trouble *trouble = &faults->troubles[target];
 
+	faults->details.state = dice_next(&faults->dice);
 	faults->next_ms =
 		clock_ms() + dice_roll(&faults->dice, REST_MIN_MS, REST_MAX_MS);
 	if (trouble->is_there)

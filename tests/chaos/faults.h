@@ -34,7 +34,7 @@ enum fault_target {
 	X(lost,      FAULT_AT_KAFKA,   1,  100, 3000, "SIGKILL")               \
 	X(restarted, FAULT_AT_KAFKA,   1,    0,  500, "an orderly restart")    \
 	X(busy,      FAULT_AT_HANDLER, 2,  200, 2000, "the handler pauses")    \
-	X(pg_late,   FAULT_BEFORE_PG,  2,  200, 2000, "the network delays")    \
+	X(pg_late,   FAULT_BEFORE_PG,  4,  200, 2000, "delays, then a cut")    \
 	X(pg_frozen, FAULT_BEFORE_PG,  2,  200, 4000, "it holds all back")     \
 	X(pg_deaf,   FAULT_BEFORE_PG,  2,  100, 2000, "answers are lost")      \
 	X(pg_away,   FAULT_BEFORE_PG,  2,  100, 2000, "nobody gets through")   \
@@ -64,6 +64,7 @@ struct trouble {
 struct faults {
 	struct stage *stage;
 	struct dice dice;
+	struct dice details; /* of the next fault */
 	bool only_members;
 	int64_t begin_ms;
 	int64_t next_ms;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	DRAWS = 5, /* at a time */
+	DRAWS = 12, /* at a time */
 	LETTERS = DRAWS * 2,
 	ID = 40
 };
