@@ -122,7 +122,9 @@ void onced_init(struct onced *onced, struct onced_fixture *fixture,
 void onced_start(struct onced *onced, const char *fault);
 /* Until it has ended by itself; its exit code. */
 int onced_wait(struct onced *onced, int64_t timeout_ms);
-/* SIGTERM, and wait; its exit code. */
+/* SIGTERM, as soon as it knows what to do with it. */
+void onced_tell_to_stop(struct onced *onced);
+/* The same, and wait; its exit code. */
 int onced_stop(struct onced *onced);
 void onced_kill(struct onced *onced);
 

@@ -237,10 +237,15 @@ static bool takes_signals(void *arg)
 	return takes;
 }
 
-int onced_stop(struct onced *onced)
+void onced_tell_to_stop(struct onced *onced)
 {
 	ck_assert(wait_until(takes_signals, onced, STOP_MS));
 	process_signal(&onced->process, SIGTERM);
+}
+
+int onced_stop(struct onced *onced)
+{
+	onced_tell_to_stop(onced);
 	return onced_wait(onced, STOP_MS);
 }
 
