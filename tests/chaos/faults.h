@@ -70,6 +70,7 @@ struct faults {
 	int64_t next_ms;
 	struct trouble troubles[FAULT_TARGETS];
 	int64_t counts[FAULT_NAMES];
+	int64_t fenced; /* members that fenced themselves; see stage.h */
 };
 
 void faults_init(struct faults *faults, struct stage *stage, uint64_t seed,

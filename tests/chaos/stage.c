@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-	READY_MS = 60000
+	READY_MS = 60000,
+	EXIT_FENCED = 76
 };
 
 static void create_servers(struct stage *stage)
@@ -55,6 +56,7 @@ static void init_member(struct stage *stage, int number,
 void stage_open(struct stage *stage, const struct stage_options *options)
 {
 	memset(stage, 0, sizeof(*stage));
+	stage->is_static = options->is_static;
 	create_servers(stage);
 	onced_fixture_init_with(&stage->fixture, STAGE_PARTITIONS,
 				stage->pg.conninfo, stage->kafka.bootstrap);
@@ -80,6 +82,13 @@ void stage_close(struct stage *stage)
 void stage_start_member(struct stage *stage, int number, const char *fault)
 {
 	onced_start(&stage->members[number].onced, fault);
+}
+
+bool stage_has_fenced_itself(struct stage *stage, int number, int code)
+{
+	return stage->is_static && code == EXIT_FENCED &&
+	       onced_has_logged(&stage->members[number].onced,
+				"Consumer group session timed out");
 }
 
 /* 0: it doesn't say. */

@@ -32,6 +32,7 @@ struct stage {
 	struct pg_server pg;
 	struct kafka_server kafka;
 	bool kafka_is_up;
+	bool is_static;
 	struct onced_fixture fixture;
 	struct member members[STAGE_MEMBERS];
 	char conninfo[640];
@@ -44,6 +45,11 @@ void stage_close(struct stage *stage);
 
 /* `fault`: as onced_start() takes it. */
 void stage_start_member(struct stage *stage, int number, const char *fault);
+/* It has ended with `code`, for it fenced itself: a librdkafka whose session
+ * timed out joins again under its instance_id while it still speaks as the
+ * member that it was (its issue 3437), and takes the answer for another
+ * process. */
+bool stage_has_fenced_itself(struct stage *stage, int number, int code);
 /* Ask for what dies with the process; then it may be killed. */
 void stage_note_member(struct stage *stage, int number);
 void stage_start_pg(struct stage *stage);

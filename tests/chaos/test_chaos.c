@@ -53,7 +53,6 @@ static void go_on_for(struct play *play, long seconds)
 	}
 }
 
-/* Where a position stands still, something must be said of it. */
 static void drain(struct play *play)
 {
 	struct onced_fixture *fixture = &play->stage.fixture;
@@ -82,11 +81,13 @@ static void show(struct play *play, int64_t unknown)
 {
 	struct pg_fixture *pg = &play->stage.fixture.pg;
 
+	printf("faults\n");
 	for (int i = 0; i < FAULT_NAMES; i++)
 		if (play->faults.counts[i] > 0)
 			printf("  %-20s %10" PRId64 "\n", fault_names[i],
 			       play->faults.counts[i]);
-	printf("sent\n");
+	printf("  %-20s %10" PRId64 "\nsent\n", "fenced themselves",
+	       play->faults.fenced);
 	for (int i = 0; i < LETTER_KINDS; i++)
 		printf("  %-20s %10" PRId64 "\n", letter_names[i],
 		       play->load.sent[i]);
@@ -99,13 +100,21 @@ static void show(struct play *play, int64_t unknown)
 	       "commits unknown", unknown);
 }
 
+static void stop_member(struct stage *stage, int number)
+{
+	int code = onced_stop(&stage->members[number].onced);
+
+	ck_assert_msg(code == 0 || stage_has_fenced_itself(stage, number, code),
+		      "the exit code of member %d is %d", number + 1, code);
+}
+
 static void end(struct play *play)
 {
 	struct stage *stage = &play->stage;
 	int64_t unknown = stage_count_unknown(stage);
 
 	for (int i = 0; i < STAGE_MEMBERS; i++)
-		ck_assert_int_eq(onced_stop(&stage->members[i].onced), 0);
+		stop_member(stage, i);
 	load_check(&play->load);
 	check_offsets(&stage->fixture);
 	show(play, unknown);
