@@ -175,19 +175,43 @@ void kafka_fixture_delete_topic(struct kafka_fixture *kafka, const char *topic)
 
 /* ---- the fixture ---- */
 
-void kafka_fixture_init_at(struct kafka_fixture *kafka, const char *bootstrap,
-			   int partitions)
+static void name_all(struct kafka_fixture *kafka, const char *bootstrap)
 {
 	uint64_t now_ns = (uint64_t)clock_ns();
 	int pid = (int)getpid();
 
+	memset(kafka, 0, sizeof(*kafka));
 	snprintf(kafka->bootstrap, sizeof(kafka->bootstrap), "%s", bootstrap);
 	snprintf(kafka->topic, sizeof(kafka->topic),
 		 "once-test-topic-%d-%" PRIx64, pid, now_ns);
 	snprintf(kafka->group, sizeof(kafka->group),
 		 "once-test-group-%d-%" PRIx64, pid, now_ns);
+}
+
+void kafka_fixture_init_at(struct kafka_fixture *kafka, const char *bootstrap,
+			   int partitions)
+{
+	name_all(kafka, bootstrap);
 	kafka->rk = open_client(kafka, RD_KAFKA_PRODUCER);
 	kafka_fixture_create_topic(kafka, kafka->topic, partitions, NULL);
+}
+
+void kafka_fixture_init_mock(struct kafka_fixture *kafka, int partitions)
+{
+	rd_kafka_t *host =
+		rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), NULL, 0);
+	rd_kafka_mock_cluster_t *mock;
+
+	ck_assert_ptr_nonnull(host);
+	mock = rd_kafka_mock_cluster_new(host, 1);
+	ck_assert_ptr_nonnull(mock);
+	name_all(kafka, rd_kafka_mock_cluster_bootstraps(mock));
+	kafka->host = host;
+	kafka->mock = mock;
+	ck_assert_int_eq(
+		rd_kafka_mock_topic_create(mock, kafka->topic, partitions, 1),
+		RD_KAFKA_RESP_ERR_NO_ERROR);
+	kafka->rk = open_client(kafka, RD_KAFKA_PRODUCER);
 }
 
 void kafka_fixture_init(struct kafka_fixture *kafka, int partitions)
@@ -200,9 +224,14 @@ void kafka_fixture_init(struct kafka_fixture *kafka, int partitions)
 
 void kafka_fixture_fini(struct kafka_fixture *kafka)
 {
-	kafka_fixture_delete_topic(kafka, kafka->topic);
+	if (kafka->mock == NULL)
+		kafka_fixture_delete_topic(kafka, kafka->topic);
 	rd_kafka_destroy(kafka->rk);
 	kafka->rk = NULL;
+	if (kafka->mock == NULL)
+		return;
+	rd_kafka_mock_cluster_destroy(kafka->mock);
+	rd_kafka_destroy(kafka->host);
 }
 
 /* ---- records ---- */

@@ -9,6 +9,7 @@
 #define TEST_KAFKA_FIXTURE_H
 
 #include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
 #include <once/once.h>
 
 struct kafka_fixture {
@@ -16,6 +17,9 @@ struct kafka_fixture {
 	char bootstrap[256]; /* brokers */
 	char topic[96];
 	char group[96];
+
+	rd_kafka_t *host;              /* of the mock cluster; NULL: none */
+	rd_kafka_mock_cluster_t *mock; /* NULL: a real broker */
 };
 
 /* A new topic on the shared broker, and a group that never was. */
@@ -23,6 +27,10 @@ void kafka_fixture_init(struct kafka_fixture *kafka, int partitions);
 /* The same on a broker of the test's own. */
 void kafka_fixture_init_at(struct kafka_fixture *kafka, const char *bootstrap,
 			   int partitions);
+/* On a mock cluster in this process, for errors that no broker can be asked
+ * for.
+ */
+void kafka_fixture_init_mock(struct kafka_fixture *kafka, int partitions);
 /* Delete the topic. */
 void kafka_fixture_fini(struct kafka_fixture *kafka);
 

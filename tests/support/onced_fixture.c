@@ -72,6 +72,13 @@ void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
 	init_rest(fixture, partitions);
 }
 
+void onced_fixture_init_mock(struct onced_fixture *fixture, int partitions)
+{
+	pg_fixture_init(&fixture->pg);
+	kafka_fixture_init_mock(&fixture->kafka, partitions);
+	init_rest(fixture, partitions);
+}
+
 void onced_fixture_init_with(struct onced_fixture *fixture, int partitions,
 			     const char *conninfo, const char *bootstrap)
 {

@@ -38,6 +38,8 @@ void onced_fixture_init_on(struct onced_fixture *fixture, int partitions,
 void onced_fixture_init_with(struct onced_fixture *fixture, int partitions,
 			     const char *conninfo, const char *bootstrap);
 /* The monitor (monitor.h) judges, at last. */
+/* or with the topic on a mock cluster: fixture->kafka.mock. */
+void onced_fixture_init_mock(struct onced_fixture *fixture, int partitions);
 void onced_fixture_fini(struct onced_fixture *fixture);
 
 /* From here on nobody watches; what was until now is judged. For a test that

@@ -1,0 +1,97 @@
+/*
+ * test_refused_commits.c - the broker refuses what we tell it of our offsets.
+ * The errors are injected: no broker can be asked for them.
+ */
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+enum {
+	WAIT_MS = 60000,
+	PARTITIONS = 2,
+	LOAD = 20,
+	OFFSET_COMMIT = 8 /* the request's number in Kafka's protocol */
+};
+
+static void refuse(struct onced_fixture *fixture, rd_kafka_resp_err_t error)
+{
+	rd_kafka_mock_push_request_errors(fixture->kafka.mock, OFFSET_COMMIT, 3,
+					  error, error, error);
+}
+
+static bool is_told(void *arg)
+{
+	struct onced_fixture *fixture = arg;
+
+	for (int i = 0; i < fixture->partitions; i++)
+		if (kafka_fixture_get_committed(&fixture->kafka, i) !=
+		    onced_fixture_position(fixture, i))
+			return false;
+	return true;
+}
+
+static const rd_kafka_resp_err_t refusals[] = {
+	RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION,
+	RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
+	RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID,
+};
+
+/* C15: it costs a redelivery at most, and Kafka is told again. */
+START_TEST(a_refused_commit_loses_nothing_and_repeats_nothing)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init_mock(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	refuse(&fixture, refusals[_i]);
+	for (int i = 1; i <= 3; i++) {
+		onced_fixture_send_series(&fixture, fixture.sent, LOAD);
+		onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	}
+	onced_wait_for_log(&onced, "Kafka refused an offset commit", WAIT_MS);
+	ck_assert(wait_until(is_told, &fixture, WAIT_MS));
+	onced_fixture_check_effects(&fixture, fixture.sent);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* C15: another process has its name. */
+START_TEST(a_fenced_commit_ends_the_process_with_its_own_code)
+{
+	struct onced_options options = { .instance_id = "a" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init_mock(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	refuse(&fixture, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
+	onced_fixture_send_series(&fixture, LOAD, LOAD);
+	ck_assert_int_eq(onced_wait(&onced, WAIT_MS), 76);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("refused commits");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG));
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests,
+			    a_refused_commit_loses_nothing_and_repeats_nothing,
+			    0, sizeof(refusals) / sizeof(refusals[0]));
+	tcase_add_test(tests,
+		       a_fenced_commit_ends_the_process_with_its_own_code);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
