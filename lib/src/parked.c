@@ -3,8 +3,6 @@
 #include "parked.h"
 
 #include "backoff.h"
-#include "bytes.h"
-#include "pg_array.h"
 #include "route.h"
 
 static const char park_sql[] =
@@ -25,36 +23,21 @@ static const char park_sql[] =
 	"reason = excluded.reason, sqlstate = excluded.sqlstate, "
 	"original_fingerprint = excluded.original_fingerprint";
 
-#define THIS_MESSAGE \
-	"WHERE consumer_id = $1::bigint AND topic = $2::text " \
-	"AND partition = $3::int4 AND message_offset = $4::int8 " \
-	"AND message_time_ms = $5::int8 "
+static const char remove_sql[] = "DELETE FROM once.parked " ONCE__THIS_PARKED;
 
-static const char remove_sql[] = "DELETE FROM once.parked " THIS_MESSAGE;
-
-static const char waits_sql[] = "SELECT 1 FROM once.parked " THIS_MESSAGE
+static const char waits_sql[] = "SELECT 1 FROM once.parked " ONCE__THIS_PARKED
 				"AND state = 'waiting' AND attempts = $6::int4";
 
 static const char lock_sql[] =
-	"SELECT 1 FROM once.parked " THIS_MESSAGE
+	"SELECT 1 FROM once.parked " ONCE__THIS_PARKED
 	"AND state = 'waiting' AND attempts = $6::int4 FOR UPDATE SKIP LOCKED";
 
 static const char holds_sql[] =
-	"SELECT 1 FROM once.parked " THIS_MESSAGE
+	"SELECT 1 FROM once.parked " ONCE__THIS_PARKED
 	"AND state = $6::text AND attempts = $7::int4 AND cause = $8::text";
 
-/* A message's own name among the parked, as the first five parameters. */
-struct coordinates {
-	char numbers[4][24];
-};
-
-#define COORDINATES(at, work) \
-	once__pg_int8((at)->numbers[0], (work)->consumer_id), \
-		ONCE_TEXT(bytes_text((work)->msg.record->topic)), \
-		once__pg_int8((at)->numbers[1], \
-			      (work)->msg.record->partition), \
-		once__pg_int8((at)->numbers[2], (work)->msg.record->offset), \
-		once__pg_int8((at)->numbers[3], (work)->msg.record->time_ms)
+#define KEY_OF(key, work) \
+	ONCE__PARKED_KEY(key, (work)->consumer_id, (work)->msg.record)
 
 /* ---- the row ---- */
 
@@ -104,12 +87,12 @@ static void send_row(struct once__pg *pg, const struct once__work *work,
 {
 	const struct once_item *item = work->item;
 	const struct once__keys *keys = &work->msg.keys;
-	struct coordinates at;
+	struct once__parked_key key;
 	char numbers[3][24];
 
 	once__pg_send(
 		pg, ONCE__PG_OURS, park_sql,
-		ONCE_PARAMS(COORDINATES(&at, work),
+		ONCE_PARAMS(KEY_OF(&key, work),
 			    once__pg_int8(numbers[0], item->attempt),
 			    ONCE_TEXT(bytes_text(once_cause_word(item->cause))),
 			    ONCE_TEXT(reason_text(item)),
@@ -139,10 +122,10 @@ void once__parked_add(struct once__pg *pg, const struct once__work *work)
 
 void once__parked_remove(struct once__pg *pg, const struct once__work *work)
 {
-	struct coordinates at;
+	struct once__parked_key key;
 
 	once__pg_send(pg, ONCE__PG_OURS, remove_sql,
-		      ONCE_PARAMS(COORDINATES(&at, work)));
+		      ONCE_PARAMS(KEY_OF(&key, work)));
 }
 
 /* ---- questions ---- */
@@ -151,12 +134,12 @@ static bool ask_if_waiting(struct once__pg *pg, const char *sql,
 			   const struct once__work *work, bool *ret_waits)
 {
 	const struct once_rows *rows;
-	struct coordinates at;
+	struct once__parked_key key;
 	char attempts[24];
 
 	rows = once__pg_exec(
 		pg, ONCE__PG_OURS, sql,
-		ONCE_PARAMS(COORDINATES(&at, work),
+		ONCE_PARAMS(KEY_OF(&key, work),
 			    once__pg_int8(attempts,
 					  (int64_t)work->item->attempt - 1)));
 	if (rows == NULL)
@@ -182,11 +165,11 @@ bool once__parked_holds(struct once__pg *pg, const struct once__work *work,
 {
 	const struct once_item *item = work->item;
 	const struct once_rows *rows;
-	struct coordinates at;
+	struct once__parked_key key;
 	char attempts[24];
 
 	rows = once__pg_exec(pg, ONCE__PG_OURS, holds_sql,
-			     ONCE_PARAMS(COORDINATES(&at, work),
+			     ONCE_PARAMS(KEY_OF(&key, work),
 					 ONCE_TEXT(bytes_text(state_of(work))),
 					 once__pg_int8(attempts, item->attempt),
 					 ONCE_TEXT(bytes_text(once_cause_word(

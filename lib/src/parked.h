@@ -2,8 +2,28 @@
 #ifndef ONCE__PARKED_H
 #define ONCE__PARKED_H
 
+#include "bytes.h"
 #include "pg.h"
+#include "pg_array.h"
 #include "work.h"
+
+/* A message's own name among the parked: how SQL tells it, and the first five
+ * parameters that say it. */
+#define ONCE__THIS_PARKED \
+	"WHERE consumer_id = $1::int8 AND topic = $2::text " \
+	"AND partition = $3::int4 AND message_offset = $4::int8 " \
+	"AND message_time_ms = $5::int8 "
+
+struct once__parked_key {
+	char numbers[4][24];
+};
+
+#define ONCE__PARKED_KEY(key, consumer, record) \
+	once__pg_int8((key)->numbers[0], consumer), \
+		ONCE_TEXT(bytes_text((record)->topic)), \
+		once__pg_int8((key)->numbers[1], (record)->partition), \
+		once__pg_int8((key)->numbers[2], (record)->offset), \
+		once__pg_int8((key)->numbers[3], (record)->time_ms)
 
 /* Queue the row for a message that ends as DEAD, WAITING or CONFLICT. One row
  * per message, however often it is parked. */

@@ -4,11 +4,9 @@
  * locks its row and runs it like any other message. What dies between the two
  * leaves a message that waits as before, and a crash that is counted.
  */
-#include "bytes.h"
 #include "error.h"
 #include "instance.h"
 #include "parked.h"
-#include "pg_array.h"
 #include "session.h"
 
 #include <string.h>
@@ -31,18 +29,14 @@ static const char pick_sql[] =
 	"AND retry_at <= now() ORDER BY retry_at LIMIT 1 "
 	"FOR UPDATE SKIP LOCKED";
 
-#define THIS_MESSAGE \
-	"WHERE consumer_id = $1::int8 AND topic = $2::text " \
-	"AND partition = $3::int4 AND message_offset = $4::int8 " \
-	"AND message_time_ms = $5::int8"
-
 static const char headers_sql[] =
 	"SELECT encode(h.name, 'hex'), encode(h.value, 'hex') "
 	"FROM once.parked, unnest(header_names, header_values) "
-	"WITH ORDINALITY AS h (name, value, n) " THIS_MESSAGE " ORDER BY h.n";
+	"WITH ORDINALITY AS h (name, value, n) " ONCE__THIS_PARKED
+	"ORDER BY h.n";
 
 static const char postpone_sql[] =
-	"UPDATE once.parked SET retry_at = now() + $6::int8 * interval '1 ms' " THIS_MESSAGE
+	"UPDATE once.parked SET retry_at = now() + $6::int8 * interval '1 ms' " ONCE__THIS_PARKED
 	" AND state = 'waiting'";
 
 /* ---- a row as a message ---- */
@@ -106,17 +100,6 @@ static void take_row(struct once_session *session, const struct once_rows *rows,
 			      "out of memory");
 }
 
-struct key {
-	char numbers[4][24];
-};
-
-#define KEY(at, consumer, record) \
-	once__pg_int8((at)->numbers[0], consumer), \
-		ONCE_TEXT(bytes_text((record)->topic)), \
-		once__pg_int8((at)->numbers[1], (record)->partition), \
-		once__pg_int8((at)->numbers[2], (record)->offset), \
-		once__pg_int8((at)->numbers[3], (record)->time_ms)
-
 /* ---- the first transaction ---- */
 
 /* Whose route has one, and when? -1: nobody's. */
@@ -149,11 +132,11 @@ static bool pick(struct once_session *session, struct once_item *item,
 {
 	int64_t consumer = session->consumer_ids[item->route];
 	const struct once_rows *rows;
-	struct key at;
+	struct once__parked_key key;
 
 	rows = once__pg_exec(
 		session->pg, ONCE__PG_OURS, pick_sql,
-		ONCE_PARAMS(once__pg_int8(at.numbers[0], consumer)));
+		ONCE_PARAMS(once__pg_int8(key.numbers[0], consumer)));
 	if (rows == NULL)
 		return false;
 	if (once_rows_count(rows) == 0) {
@@ -163,8 +146,9 @@ static bool pick(struct once_session *session, struct once_item *item,
 	take_row(session, rows, item);
 	if (once__pg_failure(session->pg) != NULL)
 		return false;
-	rows = once__pg_exec(session->pg, ONCE__PG_OURS, headers_sql,
-			     ONCE_PARAMS(KEY(&at, consumer, &item->record)));
+	rows = once__pg_exec(
+		session->pg, ONCE__PG_OURS, headers_sql,
+		ONCE_PARAMS(ONCE__PARKED_KEY(&key, consumer, &item->record)));
 	if (rows != NULL)
 		take_headers(session, rows, &item->record);
 	return once__pg_failure(session->pg) == NULL;
@@ -218,15 +202,17 @@ static enum once_status postpone(struct once_session *session,
 	const struct once_route *route = session->routes[item->route];
 	enum once_status status = once_session_connect(session, err);
 	char delay[24];
-	struct key at;
+	struct once__parked_key key;
 
 	if (status != ONCE_OK)
 		return status;
 	once__pg_begin(session->pg);
-	once__pg_send(session->pg, ONCE__PG_OURS, postpone_sql,
-		      ONCE_PARAMS(KEY(&at, session->consumer_ids[item->route],
-				      &item->record),
-				  once__pg_int8(delay, route->first_delay_ms)));
+	once__pg_send(
+		session->pg, ONCE__PG_OURS, postpone_sql,
+		ONCE_PARAMS(ONCE__PARKED_KEY(&key,
+					     session->consumer_ids[item->route],
+					     &item->record),
+			    once__pg_int8(delay, route->first_delay_ms)));
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
