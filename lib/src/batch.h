@@ -4,6 +4,7 @@
  *
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
+ *	batch_handle.c      the calls of a try, and what limits them
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_duplicates.c  messages that repeat one of the same batch
  *	batch_settle.c      whether an unanswered COMMIT was carried out
@@ -50,6 +51,10 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
 
 /* Its ending is, or is going to be, a row of once.parked. */
 bool once__work_is_parked(const struct once__work *work);
+
+/* Call the handlers for works[from..to) and wait for their statements. false: a
+ * message was decided, or see once__pg_failure(). */
+bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
 
 /* Find, among works[from..to) that are to be handled, those that repeat an
  * earlier one, and set their `first` and `key_kind`. */

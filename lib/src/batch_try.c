@@ -7,19 +7,12 @@
 #include "batch.h"
 #include "bytes.h"
 #include "call.h"
-#include "clock.h"
 #include "error.h"
 #include "fault.h"
 #include "outcome.h"
 #include "parked.h"
 
 #include <stdio.h>
-
-/* A statement is cut at the timeout; a transaction whose handler doesn't say a
- * word for twice that loses its session, and with it all its locks. */
-static const char timeout_sql[] =
-	"SELECT set_config('statement_timeout', $1::text, true), "
-	"set_config('idle_in_transaction_session_timeout', $2::text, true)";
 
 /* ---- plan ---- */
 
@@ -88,149 +81,6 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 	for (size_t i = 0; i < batch->move_count; i++)
 		useful = useful || once__move_is_useful(&batch->moves[i]);
 	return useful;
-}
-
-/* ---- handle ---- */
-
-static void inherit_from_first(struct once__work *work)
-{
-	const struct once__work *first = work->first;
-
-	work->stored = first->lost ? first->stored : first->msg.keys;
-	work->stored_result =
-		first->lost ? first->stored_result : first->result;
-}
-
-/* The same msg_id for another operation is no re-send, whatever the payload
- * looks like. */
-static bool is_conflict(const struct once__work *work)
-{
-	struct once_bytes ours = work->msg.keys.biz_id;
-	struct once_bytes theirs = work->stored.biz_id;
-
-	if (work->key_kind == ONCE_KEY_MSG_ID && ours.data != NULL &&
-	    theirs.data != NULL && !bytes_equal(ours, theirs))
-		return true;
-	return once__fingerprints_differ(work->msg.keys.fingerprint,
-					 work->stored.fingerprint);
-}
-
-static void plan_repetition(struct once__work *work)
-{
-	struct once_item *item = work->item;
-
-	if (work->first != NULL)
-		inherit_from_first(work);
-	item->stage =
-		work->first != NULL ? ONCE_STAGE_BATCH : ONCE_STAGE_DATABASE;
-	item->key_kind = work->key_kind;
-	once__outcome_plan(work, ONCE__OUTCOME_REPEATED);
-	if (!is_conflict(work))
-		return;
-	once__outcome_plan(work, ONCE__OUTCOME_CONFLICTED);
-	snprintf(item->reason, sizeof(item->reason),
-		 "its %s was claimed by another payload",
-		 once_key_kind_word(work->key_kind));
-}
-
-static void limit_statements(struct once__batch *batch, int64_t timeout_ms)
-{
-	char once[24];
-	char twice[24];
-
-	once__pg_send(batch->session->pg, ONCE__PG_OURS, timeout_sql,
-		      ONCE_PARAMS(once__pg_int8(once, timeout_ms),
-				  once__pg_int8(twice, 2 * timeout_ms)));
-}
-
-/* What earlier handlers have queued may lie here for long, and the server must
- * not take that for silence. */
-static void breathe(struct once__batch *batch, int64_t timeout_ms,
-		    int64_t now_ms)
-{
-	if (timeout_ms == 0 || now_ms - batch->breathed_ms < timeout_ms / 2)
-		return;
-	batch->breathed_ms = now_ms;
-	once__pg_breathe(batch->session->pg);
-}
-
-static void watch(struct once_session *session, const struct once__work *work,
-		  int64_t began_ms)
-{
-	struct once__watch *seen = &session->watch;
-	const struct once_record *record = work->msg.record;
-
-	atomic_store_explicit(&seen->route, work->item->route,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->topic, record->topic,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->partition, record->partition,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->offset, record->offset,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->began_ms, began_ms, memory_order_release);
-}
-
-static enum once__call_result call_handler(struct once__batch *batch,
-					   struct once__work *work)
-{
-	struct once_session *session = batch->session;
-	int64_t timeout_ms = work->route->timeout_ms;
-	int64_t began_ms = clock_ms();
-	enum once__call_result result;
-	struct once_call call = {
-		.pg = session->pg,
-		.collection = &session->collection,
-		.work = work,
-		.tag = (size_t)(work - batch->works),
-		.deadline_ms = timeout_ms == 0 ? 0 : began_ms + timeout_ms,
-		.log = session->log,
-		.log_arg = session->log_arg,
-	};
-
-	breathe(batch, timeout_ms, began_ms);
-	watch(session, work, began_ms);
-	result = once__call_run(&call, session->instances[work->item->route]);
-	atomic_store_explicit(&session->watch.began_ms, 0,
-			      memory_order_relaxed);
-	return result;
-}
-
-static bool handle_one(struct once__batch *batch, struct once__work *work)
-{
-	enum once__call_result result;
-
-	if (work->first != NULL || work->lost)
-		plan_repetition(work);
-	if (work->planned == ONCE_CONFLICT_ENDING)
-		return true;
-	result = call_handler(batch, work);
-	batch->has_verdict = result == ONCE__CALL_VERDICT;
-	return result == ONCE__CALL_DONE &&
-	       once__pg_failure(batch->session->pg) == NULL;
-}
-
-static bool handle(struct once__batch *batch, size_t from, size_t to)
-{
-	int64_t limit_ms = 0;
-
-	for (size_t i = from; i < to; i++) {
-		struct once__work *work = &batch->works[i];
-
-		if (work->planned != ONCE_HANDLED_ENDING)
-			continue;
-		if (work->route->timeout_ms != limit_ms) {
-			limit_ms = work->route->timeout_ms;
-			limit_statements(batch, limit_ms);
-		}
-		if (!handle_one(batch, work))
-			return false;
-	}
-	once__collect_send(&batch->session->collection, batch->session->pg);
-	if (limit_ms != 0)
-		limit_statements(batch, 0);
-	fault_point("in_handler");
-	return once__pg_wait(batch->session->pg);
 }
 
 /* ---- finish ---- */
@@ -363,7 +213,8 @@ static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
 static bool work_through(struct once__batch *batch, size_t from, size_t to,
 			 bool *ret_fenced)
 {
-	return once__batch_claim(batch, from, to) && handle(batch, from, to) &&
+	return once__batch_claim(batch, from, to) &&
+	       once__batch_handle(batch, from, to) &&
 	       finish(batch, from, to, ret_fenced);
 }
 
