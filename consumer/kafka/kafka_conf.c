@@ -106,8 +106,8 @@ static enum once_status set_ours(rd_kafka_conf_t *conf,
 	return status;
 }
 
-static void log_for_librdkafka(const rd_kafka_t *rk, int level,
-			       const char *facility, const char *text)
+void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
+		    const char *text)
 {
 	(void)rk;
 	log_line(level <= LOG_ERR       ? LOG_LEVEL_WARNING
@@ -134,7 +134,7 @@ rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 		rd_kafka_conf_destroy(conf);
 		return NULL;
 	}
-	rd_kafka_conf_set_log_cb(conf, log_for_librdkafka);
+	rd_kafka_conf_set_log_cb(conf, kafka_conf_log);
 	return conf;
 }
 

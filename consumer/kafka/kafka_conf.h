@@ -12,6 +12,10 @@
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 				   struct once_error *err);
 
+/* librdkafka's log lines, in ours. Threads: librdkafka's. */
+void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
+		    const char *text);
+
 /* Are the values that guard against loss what we set, after all aliases and
  * defaults? */
 enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err);

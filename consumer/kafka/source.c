@@ -30,12 +30,32 @@ static void end_fatally(struct source *source)
 	char text[256];
 	rd_kafka_resp_err_t error =
 		rd_kafka_fatal_error(source->rk, text, sizeof(text));
-	bool fenced = error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID;
+	enum source_ending ending = SOURCE_FAILED;
+	const char *why = "";
 
-	log_error(NULL, "%s%s",
-		  fenced ? "another process has taken this instance_id: " : "",
-		  text);
-	atomic_store(&source->ending, fenced ? SOURCE_FENCED : SOURCE_FAILED);
+	if (error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID &&
+	    atomic_load(&source->timed_out)) {
+		ending = SOURCE_EXPELLED;
+		why = "the session in the group had timed out, and its return "
+		      "under the same instance_id was refused; start again: ";
+	} else if (error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) {
+		ending = SOURCE_FENCED;
+		why = "another process has taken this instance_id: ";
+	}
+	log_error(NULL, "%s%s", why, text);
+	atomic_store(&source->ending, ending);
+}
+
+/* Who comes back after a time-out may be fenced by what it said of itself
+ * before (librdkafka issue 3437); nobody else has its name. */
+static void watch_log(const rd_kafka_t *rk, int level, const char *facility,
+		      const char *text)
+{
+	struct source *source = rd_kafka_opaque(rk);
+
+	if (source != NULL && strcmp(facility, "SESSTMOUT") == 0)
+		atomic_store(&source->timed_out, true);
+	kafka_conf_log(rk, level, facility, text);
 }
 
 /* Told once, and over when the topic is assigned. */
@@ -162,6 +182,7 @@ static rd_kafka_t *create_consumer(struct source *source,
 	if (conf == NULL)
 		return NULL;
 	rd_kafka_conf_set_opaque(conf, source);
+	rd_kafka_conf_set_log_cb(conf, watch_log);
 	rd_kafka_conf_set_rebalance_cb(conf, source_rebalance);
 	rd_kafka_conf_set_offset_commit_cb(conf, source_note_commit);
 	rd_kafka_conf_set_error_cb(conf, note_error);

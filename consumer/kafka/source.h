@@ -27,9 +27,10 @@ struct source_options {
 /* Why the thread has ended. */
 enum source_ending {
 	SOURCE_RUNNING,
-	SOURCE_STOPPED, /* it was asked to, and all is committed */
-	SOURCE_FENCED,  /* another process has this instance_id */
-	SOURCE_FAILED   /* librdkafka says it can't go on */
+	SOURCE_STOPPED,  /* it was asked to, and all is committed */
+	SOURCE_FENCED,   /* another process has this instance_id */
+	SOURCE_EXPELLED, /* its session had timed out; a new start is let in */
+	SOURCE_FAILED    /* librdkafka says it can't go on */
 };
 
 /* Threads: main. In two steps, since lanes want its mailbox first. CONFIG: a

@@ -71,6 +71,7 @@ struct source {
 	atomic_int ending;        /* enum source_ending */
 	atomic_llong moved_at_ms; /* the loop's last turn */
 	atomic_bool joined;       /* has had an assignment */
+	atomic_bool timed_out; /* its session in the group, and not back yet */
 
 	pthread_mutex_t mutex;
 	struct partition_view *views;   /* mutex */

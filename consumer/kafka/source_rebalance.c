@@ -143,6 +143,7 @@ static void take_partitions(struct source *source,
 	source_acknowledge(source);
 	source_publish(source); /* or nothing would be seen to be waited for */
 	atomic_store(&source->joined, true);
+	atomic_store(&source->timed_out, false);
 	source_set_trouble(source, "");
 }
 

@@ -247,6 +247,8 @@ static int code_of_end(bool drained, enum source_ending ending)
 		return EXIT_CODE_OK;
 	case SOURCE_FENCED:
 		return EXIT_CODE_FENCED;
+	case SOURCE_EXPELLED:
+		return EXIT_CODE_NO_SERVER;
 	case SOURCE_FAILED:
 		break;
 	}

@@ -10,7 +10,7 @@
 
 enum {
 	READY_MS = 60000,
-	EXIT_FENCED = 76
+	EXIT_EXPELLED = 69
 };
 
 static void create_servers(struct stage *stage)
@@ -86,9 +86,9 @@ void stage_start_member(struct stage *stage, int number, const char *fault)
 
 bool stage_has_fenced_itself(struct stage *stage, int number, int code)
 {
-	return stage->is_static && code == EXIT_FENCED &&
+	return stage->is_static && code == EXIT_EXPELLED &&
 	       onced_has_logged(&stage->members[number].onced,
-				"Consumer group session timed out");
+				"the session in the group had timed out");
 }
 
 /* 0: it doesn't say. */

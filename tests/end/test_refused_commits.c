@@ -6,11 +6,16 @@
 #include "servers.h"
 #include "suite.h"
 
+#include <signal.h>
+#include <time.h>
+
 enum {
 	WAIT_MS = 60000,
 	PARTITIONS = 2,
 	LOAD = 20,
-	OFFSET_COMMIT = 8 /* the request's number in Kafka's protocol */
+	/* numbers of requests in Kafka's protocol */
+	OFFSET_COMMIT = 8,
+	JOIN_GROUP = 11
 };
 
 static void refuse(struct onced_fixture *fixture, rd_kafka_resp_err_t error)
@@ -80,6 +85,35 @@ START_TEST(a_fenced_commit_ends_the_process_with_its_own_code)
 }
 END_TEST
 
+/* It was away for longer than its session: the name that is refused is its own,
+ * and a new start is let in. */
+START_TEST(who_comes_back_too_late_and_is_refused_may_be_started_again)
+{
+	const struct timespec away = { 8, 0 };
+	struct onced_options options = { .instance_id = "a" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init_mock(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, LOAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	process_signal(&onced.process, SIGSTOP);
+	nanosleep(&away, NULL);
+	rd_kafka_mock_push_request_errors(fixture.kafka.mock, JOIN_GROUP, 1,
+					  RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
+	process_signal(&onced.process, SIGCONT);
+	ck_assert_int_eq(onced_wait(&onced, WAIT_MS), 69);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, LOAD, LOAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, fixture.sent);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("refused commits");
@@ -92,6 +126,9 @@ int main(void)
 			    0, sizeof(refusals) / sizeof(refusals[0]));
 	tcase_add_test(tests,
 		       a_fenced_commit_ends_the_process_with_its_own_code);
+	tcase_add_test(
+		tests,
+		who_comes_back_too_late_and_is_refused_may_be_started_again);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
