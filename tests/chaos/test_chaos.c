@@ -18,8 +18,8 @@
 #include <time.h>
 
 enum {
-	CHAOS_S = 40,
-	CHURN_S = 20,
+	CHAOS_S = 30,
+	CHURN_S = 15,
 	PAUSE_MS = 20, /* between messages */
 	DRAIN_MS = 120000,
 	REST_S = 400 /* of the test beside its seconds: servers, drain */

@@ -20,8 +20,8 @@ enum {
 
 static void refuse(struct onced_fixture *fixture, rd_kafka_resp_err_t error)
 {
-	rd_kafka_mock_push_request_errors(fixture->kafka.mock, OFFSET_COMMIT, 3,
-					  error, error, error);
+	rd_kafka_mock_push_request_errors(fixture->kafka.mock, OFFSET_COMMIT, 1,
+					  error);
 }
 
 static bool is_told(void *arg)
@@ -52,13 +52,13 @@ START_TEST(a_refused_commit_loses_nothing_and_repeats_nothing)
 	onced_start(&onced, NULL);
 	onced_fixture_send_series(&fixture, 0, LOAD);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
-	refuse(&fixture, refusals[_i]);
-	for (int i = 1; i <= 3; i++) {
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		refuse(&fixture, refusals[i]);
 		onced_fixture_send_series(&fixture, fixture.sent, LOAD);
 		onced_fixture_wait_for_all(&fixture, WAIT_MS);
+		ck_assert(wait_until(is_told, &fixture, WAIT_MS));
 	}
-	onced_wait_for_log(&onced, "Kafka refused an offset commit", WAIT_MS);
-	ck_assert(wait_until(is_told, &fixture, WAIT_MS));
+	ck_assert(onced_has_logged(&onced, "Kafka refused an offset commit"));
 	onced_fixture_check_effects(&fixture, fixture.sent);
 	onced_wait_until_ready(&onced, WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
@@ -121,9 +121,8 @@ int main(void)
 
 	servers_need(NEED(PG));
 	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests,
-			    a_refused_commit_loses_nothing_and_repeats_nothing,
-			    0, sizeof(refusals) / sizeof(refusals[0]));
+	tcase_add_test(tests,
+		       a_refused_commit_loses_nothing_and_repeats_nothing);
 	tcase_add_test(tests,
 		       a_fenced_commit_ends_the_process_with_its_own_code);
 	tcase_add_test(
