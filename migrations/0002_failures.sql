@@ -1,10 +1,8 @@
 -- What failures leave behind: who had a partition, which message a process died
 -- on, and what a person decided.
 
--- holder: the instance that reads the partition, or was the last to. topic_id:
--- Kafka's own name of the topic; one that is made again has another.
+-- The instance that reads the partition, or was the last to.
 ALTER TABLE once.position ADD COLUMN holder uuid;
-ALTER TABLE once.position ADD COLUMN topic_id text;
 
 -- The message that a lane is about to handle alone, because it may be the one
 -- that kills its process. Committed before the handler is called: a row of an

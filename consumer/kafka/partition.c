@@ -74,7 +74,6 @@ void partition_forget_log(struct source_partition *partition)
 	partition->looked_at = false;
 	partition->watched = PARTITION_FLOWS;
 	partition->watched_at = -1;
-	partition->topic_id[0] = '\0';
 }
 
 struct address partition_address(struct source_partition *partition)

@@ -88,7 +88,6 @@ struct source_partition {
 	struct once_anchor sent_pulled; /* `pulled` at that time */
 	bool looked_at;                 /* in this assignment */
 	int64_t gone_anchor; /* isn't in the log any more; -1: none */
-	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
 
 struct source_partition *partition_create(const char *topic, int32_t number,

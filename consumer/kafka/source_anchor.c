@@ -38,8 +38,6 @@ void source_start_proof(struct source_partition *partition,
 	partition->proving = anchor != NULL;
 	if (anchor != NULL)
 		partition->anchor = *anchor;
-	snprintf(partition->topic_id, sizeof(partition->topic_id), "%s",
-		 position->topic_id);
 }
 
 static void make_anchor(const rd_kafka_message_t *rkm,

@@ -26,8 +26,7 @@ static const char read_sql[] =
 	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position "
 	"WHERE group_name = $1::text AND topic = $2::text)::int, "
 	"coalesce(once.has_crashed(p.holder), false)::int, "
-	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex'), "
-	"p.topic_id "
+	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex') "
 	"FROM (SELECT) AS one LEFT JOIN once.position AS p "
 	"ON p.group_name = $1::text AND p.topic = $2::text "
 	"AND p.partition = $3::int4";
@@ -169,16 +168,11 @@ static void take_anchor(const struct once_rows *rows,
 static void take_position(const struct once_rows *rows,
 			  struct once_position *position)
 {
-	struct once_bytes topic_id = once_rows_get(rows, 0, 7);
-
 	position->next_offset = int64_or_none(rows, 0);
 	position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
 	position->topic_known = once__rows_int64(rows, 0, 2) != 0;
 	position->crashed = once__rows_int64(rows, 0, 3) != 0;
 	take_anchor(rows, &position->anchor);
-	snprintf(position->topic_id, sizeof(position->topic_id), "%.*s",
-		 (int)topic_id.size,
-		 topic_id.data == NULL ? "" : (const char *)topic_id.data);
 }
 
 bool once__positions_read(struct once__pg *pg,

@@ -22,7 +22,7 @@ static const char move_sql[] =
 	"AS n ON CONFLICT (group_name, topic, partition) DO UPDATE "
 	"SET next_offset = excluded.next_offset, attempts = 0, "
 	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
-	"topic_id = NULL, updated_at = now()";
+	"updated_at = now()";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "

@@ -257,6 +257,34 @@ enum once_status once_session_sign_off(struct once_session *session,
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
+bool once__session_brace(struct once_session *session, struct once_item *item)
+{
+	struct once__place place = {
+		.consumer_id = session->consumer_ids[item->route],
+		.topic = item->record.topic,
+		.partition = item->record.partition,
+		.offset = item->record.offset,
+	};
+
+	item->crashes = 0;
+	return session->instance == NULL ||
+	       once__instance_brace(session->pg, session->instance,
+				    session->lane, &place, &item->crashes);
+}
+
+enum once_status once_session_brace(struct once_session *session,
+				    struct once_item *item,
+				    struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	return once__session_finish(session, once__session_brace(session, item),
+				    err);
+}
+
 void once_session_get_call(const struct once_session *session,
 			   struct once_current_call *ret_call)
 {

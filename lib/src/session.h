@@ -52,6 +52,8 @@ struct once_session {
 	struct once__batch *unsettled; /* in the arena; NULL: none */
 };
 
+/* Within a transaction: see once_session_brace(). */
+bool once__session_brace(struct once_session *session, struct once_item *item);
 /* COMMIT if `done`, else ROLLBACK and the failure as a status. */
 enum once_status once__session_finish(struct once_session *session, bool done,
 				      struct once_error *err);

@@ -5,7 +5,6 @@
  * leaves a message that waits as before, and a crash that is counted.
  */
 #include "error.h"
-#include "instance.h"
 #include "parked.h"
 #include "session.h"
 
@@ -154,21 +153,6 @@ static bool pick(struct once_session *session, struct once_item *item,
 	return once__pg_failure(session->pg) == NULL;
 }
 
-static bool brace(struct once_session *session, struct once_item *item)
-{
-	struct once__place place = {
-		.consumer_id = session->consumer_ids[item->route],
-		.topic = item->record.topic,
-		.partition = item->record.partition,
-		.offset = item->record.offset,
-	};
-
-	item->crashes = 0;
-	return session->instance == NULL ||
-	       once__instance_brace(session->pg, session->instance,
-				    session->lane, &place, &item->crashes);
-}
-
 static bool find(struct once_session *session, struct once_item *item,
 		 int64_t *ret_due_ms)
 {
@@ -177,19 +161,7 @@ static bool find(struct once_session *session, struct once_item *item,
 	if (*ret_due_ms != 0)
 		return true;
 	return pick(session, item, ret_due_ms) &&
-	       (!item->parked || brace(session, item));
-}
-
-enum once_status once_session_brace(struct once_session *session,
-				    struct once_item *item,
-				    struct once_error *err)
-{
-	enum once_status status = once_session_connect(session, err);
-
-	if (status != ONCE_OK)
-		return status;
-	once__pg_begin(session->pg);
-	return once__session_finish(session, brace(session, item), err);
+	       (!item->parked || once__session_brace(session, item));
 }
 
 /* ---- the second one ---- */

@@ -328,15 +328,12 @@ ONCE_API void once_anchor_of(const struct once_record *record,
 ONCE_API int once_anchors_equal(const struct once_anchor *a,
 				const struct once_anchor *b);
 
-#define ONCE_TOPIC_ID_SIZE 64
-
 struct once_position {
 	int64_t next_offset; /* -1: no row */
 	unsigned attempts;   /* of the message that is next */
 	int topic_known;     /* the group has a row for the topic */
 	int crashed;         /* who took it last has died on the way */
 	struct once_anchor anchor;
-	char topic_id[ONCE_TOPIC_ID_SIZE]; /* "": not known */
 };
 
 ONCE_API enum once_status once_session_read_position(
