@@ -16,6 +16,7 @@ RUN apt-get update -q \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
 		--no-install-recommends ca-certificates librdkafka1 libpq5 \
 		libyaml-0-2 libmicrohttpd12 libxxhash0 libssl3 \
+		libhiredis0.14 libcurl4 libjansson4 \
 	&& rm -rf /var/lib/apt/lists/* \
 	&& useradd --system --uid 10001 --user-group --no-create-home \
 		--shell /usr/sbin/nologin onced

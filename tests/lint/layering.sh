@@ -13,6 +13,9 @@ yaml.h		consumer/*yaml_tree.c
 microhttpd.h	consumer/*admin*.c
 dlfcn.h		consumer/*plugin.c
 xxhash.h	lib/src/hash.c
+hiredis/*	lib/src/redis.c
+curl/*		consumer/client/client.c
+jansson.h	consumer/client/*
 openssl/*	lib/src/key_template.c lib/src/schema.c'
 
 # Folder of consumer/, and the other ones it may look into. main.c may look into
@@ -25,9 +28,11 @@ admin
 kafka		config numbers post
 lanes		config numbers post
 embedded	config
-run		admin config kafka lanes numbers post
+run		admin config kafka lanes numbers post upkeep
 demo		config embedded
-commands	admin config demo embedded kafka lanes numbers post run
+client		config
+upkeep		config numbers
+commands	admin client config demo embedded kafka lanes numbers post run
 main.c		commands'
 
 # "file header" for each include below lib/ and consumer/.
