@@ -61,6 +61,10 @@ bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
 void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 				 size_t to);
 
+/* It repeats the message of one in the batch, but not its operation, which may
+ * have a row in the log. */
+bool once__work_asks(const struct once__work *work);
+
 /* After the claims: is there one that repeats a message which wasn't new, but
  * not by the key that was there before? What it repeats says nothing of it. */
 bool once__batch_has_stray(const struct once__batch *batch, size_t from,

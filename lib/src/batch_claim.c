@@ -20,6 +20,26 @@ static int compare_works(const void *a, const void *b)
 	return bytes_compare(left->msg.keys.msg_id, right->msg.keys.msg_id);
 }
 
+static bool claims(const struct once__work *work)
+{
+	return work->planned == ONCE_HANDLED_ENDING && work->first == NULL;
+}
+
+/* Those that have lost, and those that share but one key with who has won. */
+static size_t pick_seekers(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++) {
+		struct once__work *work = &batch->works[i];
+
+		if ((claims(work) && !work->claimed) || once__work_asks(work))
+			batch->picked[count++] = work;
+	}
+	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
+	return count;
+}
+
 /* Those that claim, in the one order in which all batches lock. */
 static size_t pick_claimers(struct once__batch *batch, size_t from, size_t to)
 {
@@ -28,7 +48,7 @@ static size_t pick_claimers(struct once__batch *batch, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (work->planned == ONCE_HANDLED_ENDING && work->first == NULL)
+		if (claims(work))
 			batch->picked[count++] = work;
 	}
 	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
@@ -44,16 +64,6 @@ static size_t end_of_consumer(struct once__work *const *works, size_t from,
 	while (to < count && works[to]->consumer_id == works[from]->consumer_id)
 		to++;
 	return to;
-}
-
-static size_t keep_losers(struct once__batch *batch, size_t count)
-{
-	size_t losers = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!batch->picked[i]->claimed)
-			batch->picked[losers++] = batch->picked[i];
-	return losers;
 }
 
 typedef bool consumer_step_f(struct once__log *log, struct once__pg *pg,
@@ -76,27 +86,42 @@ static bool for_each_consumer(struct once__batch *batch, size_t count,
 }
 
 /* A row that stopped a claim was deleted before we could look at it. */
-static bool has_vanished(struct once__batch *batch, size_t losers)
+static bool has_vanished(const struct once__batch *batch, size_t seekers)
 {
-	for (size_t i = 0; i < losers; i++)
-		if (!batch->picked[i]->lost)
+	for (size_t i = 0; i < seekers; i++)
+		if (!batch->picked[i]->lost && batch->picked[i]->first == NULL)
 			return true;
 	return false;
+}
+
+/* What is in the log counts more than what is in the batch. */
+static void part_from_first(const struct once__batch *batch, size_t seekers)
+{
+	for (size_t i = 0; i < seekers; i++)
+		if (batch->picked[i]->lost)
+			batch->picked[i]->first = NULL;
+}
+
+static bool find_rivals(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t seekers = pick_seekers(batch, from, to);
+
+	if (!for_each_consumer(batch, seekers, once__log_find))
+		return false;
+	if (has_vanished(batch, seekers))
+		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
+			      "a claim's rival has vanished");
+	part_from_first(batch, seekers);
+	return true;
 }
 
 bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 {
 	size_t count = pick_claimers(batch, from, to);
-	size_t losers;
 
-	if (!for_each_consumer(batch, count, once__log_claim))
+	if (!for_each_consumer(batch, count, once__log_claim) ||
+	    !find_rivals(batch, from, to))
 		return false;
-	losers = keep_losers(batch, count);
-	if (!for_each_consumer(batch, losers, once__log_find))
-		return false;
-	if (has_vanished(batch, losers))
-		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
-			      "a claim's rival has vanished");
 	if (once__batch_has_stray(batch, from, to)) /* halves part the two */
 		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "P0001",
 			      "a message repeats one that wasn't new");

@@ -61,7 +61,10 @@ static bool repeats(struct once__batch *batch, struct once__work *work,
 	if (slot->work == NULL)
 		return false;
 	work->first = slot->work;
-	work->key_kind = kind;
+	work->key_kind =
+		bytes_equal(slot->work->msg.keys.msg_id, work->msg.keys.msg_id)
+			? ONCE_KEY_MSG_ID
+			: ONCE_KEY_BIZ_ID;
 	return true;
 }
 
@@ -75,6 +78,16 @@ static void remember(struct once__batch *batch, struct once__work *work,
 	slot = find_slot(batch, work, kind);
 	slot->work = work;
 	slot->kind = kind;
+}
+
+bool once__work_asks(const struct once__work *work)
+{
+	const struct once__work *first = work->first;
+
+	return first != NULL && work->msg.keys.biz_id.data != NULL &&
+	       first->msg.keys.biz_id.data != NULL &&
+	       !bytes_equal(first->msg.keys.biz_id, work->msg.keys.biz_id) &&
+	       work->planned == ONCE_HANDLED_ENDING;
 }
 
 /* It shares one key with the first, and the row that the first has lost to was
@@ -109,8 +122,8 @@ void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 
 		if (work->planned != ONCE_HANDLED_ENDING)
 			continue;
-		if (repeats(batch, work, ONCE_KEY_MSG_ID) ||
-		    repeats(batch, work, ONCE_KEY_BIZ_ID))
+		if (repeats(batch, work, ONCE_KEY_BIZ_ID) ||
+		    repeats(batch, work, ONCE_KEY_MSG_ID))
 			continue;
 		remember(batch, work, ONCE_KEY_MSG_ID);
 		remember(batch, work, ONCE_KEY_BIZ_ID);

@@ -23,8 +23,12 @@ static const char claim_sql[] =
 	"unnest($4::text[]), unnest($5::int4[]), unnest($6::int8[]), "
 	"unnest($7::bytea[]) ON CONFLICT DO NOTHING RETURNING msg_id";
 
+/* Rows that share a key with ours, the one of the same operation first. */
 static const char find_sql[] =
-	"SELECT k.n, l.msg_id = k.msg_id, l.biz_id, l.fingerprint, l.result "
+	"SELECT k.n, (l.msg_id = k.msg_id)::int, "
+	"coalesce(l.biz_id = k.biz_id, false)::int, l.msg_id, l.biz_id, "
+	"l.fingerprint, l.result, "
+	"ceil(extract(epoch FROM now() - l.consumed_at) * 1000)::int8 "
 	"FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
 	"AS k (msg_id, biz_id, n) CROSS JOIN LATERAL ("
 	"SELECT * FROM once.consume_log AS m "
@@ -32,8 +36,7 @@ static const char find_sql[] =
 	"UNION ALL "
 	"SELECT * FROM once.consume_log AS b "
 	"WHERE b.consumer_id = $1::bigint AND b.biz_id = k.biz_id "
-	"AND b.msg_id <> k.msg_id) AS l "
-	"ORDER BY k.n, l.msg_id = k.msg_id DESC";
+	"AND b.msg_id <> k.msg_id) AS l ORDER BY k.n, 3 DESC";
 
 static const char set_results_sql[] =
 	"UPDATE once.consume_log AS l SET result = r.result "
@@ -170,16 +173,29 @@ static struct once_bytes decode_bytea(struct once_bytes text,
 	return bytes_of(data, size);
 }
 
+enum find_column {
+	FIND_N,
+	FIND_SAME_MSG_ID,
+	FIND_SAME_BIZ_ID,
+	FIND_MSG_ID,
+	FIND_BIZ_ID,
+	FIND_FINGERPRINT,
+	FIND_RESULT,
+	FIND_AGE_MS
+};
+
+/* Without its fingerprint a conflict would pass for a duplicate. */
 static bool has_all(const struct once__work *work, const struct once_rows *rows,
 		    size_t row)
 {
-	return (once_rows_get(rows, row, 3).data == NULL ||
+	return (once_rows_get(rows, row, FIND_FINGERPRINT).data == NULL ||
 		work->stored.fingerprint.data != NULL) &&
-	       (once_rows_get(rows, row, 4).data == NULL ||
+	       (once_rows_get(rows, row, FIND_RESULT).data == NULL ||
 		work->stored_result.data != NULL);
 }
 
-/* The row of the same msg_id comes first, and is the one that counts. */
+/* The row of the same operation counts, and for want of one that of the same
+ * message. */
 static void take_row(struct once__work *work, const struct once_rows *rows,
 		     size_t row)
 {
@@ -187,14 +203,16 @@ static void take_row(struct once__work *work, const struct once_rows *rows,
 
 	if (work->lost)
 		return;
-	work->lost = true;
-	work->key_kind = is_true(once_rows_get(rows, row, 1)) ? ONCE_KEY_MSG_ID
-							      : ONCE_KEY_BIZ_ID;
-	work->stored.biz_id = once_rows_get(rows, row, 2);
+	work->key_kind = once__rows_int64(rows, row, FIND_SAME_MSG_ID) != 0
+				 ? ONCE_KEY_MSG_ID
+				 : ONCE_KEY_BIZ_ID;
+	work->stored.msg_id = once_rows_get(rows, row, FIND_MSG_ID);
+	work->stored.biz_id = once_rows_get(rows, row, FIND_BIZ_ID);
 	work->stored.fingerprint =
-		decode_bytea(once_rows_get(rows, row, 3), arena);
-	work->stored_result = decode_bytea(once_rows_get(rows, row, 4), arena);
-	/* Without its fingerprint a conflict would pass for a duplicate. */
+		decode_bytea(once_rows_get(rows, row, FIND_FINGERPRINT), arena);
+	work->stored_result =
+		decode_bytea(once_rows_get(rows, row, FIND_RESULT), arena);
+	work->stored_age_ms = once__rows_int64(rows, row, FIND_AGE_MS);
 	work->lost = has_all(work, rows, row);
 }
 
@@ -213,7 +231,7 @@ bool once__log_find(struct once__log *log, struct once__pg *pg,
 	if (rows == NULL)
 		return false;
 	for (size_t row = 0; row < once_rows_count(rows); row++) {
-		int64_t n = once__rows_int64(rows, row, 0);
+		int64_t n = once__rows_int64(rows, row, FIND_N);
 
 		take_row(works[n - 1], rows, row);
 	}

@@ -24,6 +24,7 @@ struct once__work {
 	bool claimed;
 	bool lost;                /* to a row in the log */
 	struct once__keys stored; /* that row's */
+	int64_t stored_age_ms;
 	struct once_bytes stored_result;
 	struct once_bytes result; /* what the handler set */
 	enum once_key_kind key_kind;
