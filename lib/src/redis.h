@@ -1,6 +1,6 @@
 /*
  * redis.h - a session's line to Redis, and the circuit that all sessions of a
- * program share. The one place that knows hiredis.
+ * program share.
  *
  * The idea to hold: nobody waits for a Redis that doesn't answer. The first
  * failure opens the circuit; from then on every call returns at once, until a
@@ -20,13 +20,13 @@ struct once__redis;
 struct once__circuit_view {
 	bool open;
 	uint64_t errors;   /* since the start: what failed, or was refused */
-	char trouble[256]; /* of the last failure, without secrets; "": none */
+	char trouble[256]; /* the last failure, without secrets; "": none */
 };
 
-/* `url`: redis://[user][:password@]host[:port][/database] or
- * unix:///path[?db=N]; copied. INVALID: not such a URL, with what to write
- * instead; the password isn't shown. `timeout_ms`: what one round trip, or one
- * connection, may take in all. */
+/* `url`: redis://[user:password@]host[:port][/database] or
+ * unix://[user:password@]/path[?db=N]; copied. INVALID: not such a URL, with
+ * what to write instead; nothing of it is shown. `timeout_ms`: what one round
+ * trip, a connection included, may take in all. */
 enum once_status once__circuit_create(const char *url, int64_t timeout_ms,
 				      struct once__circuit **ret_circuit,
 				      struct once_error *err) ONCE_MUST_CHECK;

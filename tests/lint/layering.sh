@@ -13,7 +13,7 @@ yaml.h		consumer/*yaml_tree.c
 microhttpd.h	consumer/*admin*.c
 dlfcn.h		consumer/*plugin.c
 xxhash.h	lib/src/hash.c
-hiredis/*	lib/src/redis.c
+hiredis/*	lib/src/redis_answers.c
 curl/*		consumer/client/client.c
 jansson.h	consumer/client/*
 openssl/*	lib/src/key_template.c lib/src/schema.c'
