@@ -13,6 +13,8 @@ GRANT SELECT ON once.migration TO :"role";
 GRANT SELECT, INSERT ON once.consumer TO :"role";
 GRANT SELECT, INSERT, UPDATE (result) ON once.consume_log TO :"role";
 GRANT SELECT, INSERT, UPDATE ON once.position TO :"role";
+GRANT SELECT, INSERT, UPDATE, DELETE ON once.tenure TO :"role";
+GRANT SELECT ON once.log_identity TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.parked TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.instance TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.in_hand TO :"role";

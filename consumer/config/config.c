@@ -20,6 +20,7 @@
 
 enum {
 	MAX_FILE = 1024 * 1024,
+	DEFAULT_TTL_MS = 7 * 24 * 3600 * 1000,
 	MAX_DEFAULT_LANES = 8
 };
 
@@ -77,6 +78,17 @@ static unsigned default_lanes(void)
 	return cores > MAX_DEFAULT_LANES ? MAX_DEFAULT_LANES : (unsigned)cores;
 }
 
+static void fill_ttl(struct config *cfg)
+{
+	struct prefilter_config *prefilter = &cfg->prefilter;
+
+	if (prefilter->redis_ttl_ms != 0)
+		return;
+	prefilter->redis_ttl_ms = DEFAULT_TTL_MS;
+	if (cfg->retention_ms >= 0 && cfg->retention_ms < DEFAULT_TTL_MS)
+		prefilter->redis_ttl_ms = cfg->retention_ms;
+}
+
 static void fill_scope(const struct config *cfg, struct route_config *route,
 		       struct faults *faults)
 {
@@ -109,8 +121,10 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 	config_read(cfg, tree, folder, faults);
 	for (size_t i = 0; i < cfg->route_count; i++)
 		fill_scope(cfg, &cfg->routes[i], faults);
+	fill_ttl(cfg);
 	if (faults->broken)
 		return;
+	config_check_prefilter(cfg, tree->root, faults);
 	config_check_durability(cfg, tree->root, faults);
 	config_check_routes(cfg, tree->root, faults);
 }
@@ -148,6 +162,28 @@ struct config *config_load(const char *path, config_property_check_f *check,
 	faults_fini(&faults);
 	tree_fini(&tree);
 	return cfg;
+}
+
+bool config_has_prefilter(const struct config *cfg)
+{
+	return cfg->prefilter.local_max_bytes > 0 ||
+	       cfg->prefilter.redis_url[0] != '\0';
+}
+
+struct once_prefilter_options config_prefilter_options(const struct config *cfg)
+{
+	const struct prefilter_config *prefilter = &cfg->prefilter;
+	bool has_redis = prefilter->redis_url[0] != '\0';
+
+	return (struct once_prefilter_options){
+		.local_max_bytes = prefilter->local_max_bytes,
+		.redis_url = has_redis ? prefilter->redis_url : NULL,
+		.redis_timeout_ms = prefilter->redis_timeout_ms,
+		.redis_ttl_ms = prefilter->redis_ttl_ms,
+		.redis_pause =
+			prefilter->redis_on_unavailable == UNAVAILABLE_PAUSE,
+		.retention_ms = cfg->retention_ms,
+	};
 }
 
 int config_route_of(const struct config *cfg, const char *topic)

@@ -44,6 +44,19 @@ struct database_config {
 	enum once_isolation isolation;
 };
 
+enum on_unavailable {
+	UNAVAILABLE_DATABASE,
+	UNAVAILABLE_PAUSE
+};
+
+struct prefilter_config {
+	size_t local_max_bytes; /* 0: off */
+	char *redis_url;        /* "": off */
+	int64_t redis_timeout_ms;
+	int64_t redis_ttl_ms;
+	enum on_unavailable redis_on_unavailable;
+};
+
 struct batch_config {
 	size_t max_messages;
 	size_t max_bytes;
@@ -81,6 +94,7 @@ struct route_config {
 struct config {
 	struct kafka_config kafka;
 	struct database_config database;
+	struct prefilter_config prefilter;
 	int64_t retention_ms; /* -1: for ever */
 	unsigned lanes;
 	struct batch_config batch;
@@ -107,6 +121,11 @@ typedef const char *config_property_check_f(void *arg, const char *name,
 struct config *config_load(const char *path, config_property_check_f *check,
 			   void *arg, FILE *faults);
 void config_destroy(struct config *cfg);
+
+/* Whether there is a prefilter, and as what libonce knows it. */
+bool config_has_prefilter(const struct config *cfg);
+struct once_prefilter_options config_prefilter_options(
+	const struct config *cfg);
 
 /* The index of the route that takes `topic`; -1: none. */
 int config_route_of(const struct config *cfg, const char *topic);

@@ -18,6 +18,32 @@ static struct place place_of(const struct tree_node *node, const char *key)
 	return member == NULL ? node->place : member->place;
 }
 
+/* All that libonce would refuse, with a table of no size. */
+void config_check_prefilter(const struct config *cfg,
+			    const struct tree_node *root, struct faults *faults)
+{
+	const struct tree_node *node = tree_find(root, "prefilter");
+	const struct tree_node *redis =
+		node == NULL ? NULL : tree_find(node, "redis");
+	struct once_prefilter_options options;
+	struct once_prefilter *prefilter = NULL;
+	struct once_error err;
+
+	if (redis == NULL || cfg->prefilter.redis_url == NULL)
+		return;
+	options = config_prefilter_options(cfg);
+	options.local_max_bytes = 0;
+	if (cfg->retention_ms >= 0 && options.redis_ttl_ms > cfg->retention_ms)
+		faults_add(faults, place_of(redis, "ttl"),
+			   "prefilter.redis.ttl is longer than the retention: "
+			   "a mark would outlive the row that it tells of; "
+			   "write at most as much as for the retention");
+	else if (once_prefilter_create(&options, &prefilter, &err) != ONCE_OK)
+		faults_add(faults, place_of(redis, "url"),
+			   "prefilter.redis.url: %s", err.text);
+	once_prefilter_destroy(prefilter);
+}
+
 /* A crash then takes back transactions whose offsets Kafka has already. */
 void config_check_durability(const struct config *cfg,
 			     const struct tree_node *root,

@@ -120,7 +120,9 @@ static bool add_url(struct text *text, const char *url)
 void secret_redact_conninfo(struct text *text, const char *conninfo)
 {
 	bool is_url = strncmp(conninfo, "postgresql://", 13) == 0 ||
-		      strncmp(conninfo, "postgres://", 11) == 0;
+		      strncmp(conninfo, "postgres://", 11) == 0 ||
+		      strncmp(conninfo, "redis://", 8) == 0 ||
+		      strncmp(conninfo, "unix://", 7) == 0;
 	size_t before = text->size;
 
 	if (is_url ? add_url(text, conninfo) : add_keywords(text, conninfo))

@@ -184,6 +184,7 @@ static void run_waiting(struct lane *lane)
 	if (clock_ms() < lane->trouble_until_ms ||
 	    clock_ms() < lane->work.waiting_at_ms)
 		return;
+	once_session_tend(lane->session);
 	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
@@ -264,6 +265,7 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.routes = options->routes,
 		.route_count = options->cfg->route_count,
 		.instance = options->instance,
+		.prefilter = options->prefilter,
 		.lane = options->index,
 		.log = lane_work_log,
 	};

@@ -21,6 +21,7 @@ struct lane_options {
 	unsigned index;
 	const struct config *cfg;
 	const struct once_instance *instance;   /* outlives the lane */
+	struct once_prefilter *prefilter;       /* likewise; NULL: none */
 	const struct once_route *const *routes; /* as cfg->routes */
 	struct numbers *numbers;
 	struct mailbox *reports; /* outlives the lane */

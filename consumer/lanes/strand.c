@@ -29,6 +29,7 @@ struct strand *strands_add(struct strands *strands,
 	strand->position.partition = address->number;
 	strand->position.next_offset = position->next_offset;
 	strand->position.attempts = position->attempts;
+	strand->position.tenure = position->tenure;
 	strand->next = strands->first;
 	strands->first = strand;
 	return strand;

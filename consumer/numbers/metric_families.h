@@ -24,6 +24,13 @@
 	  "Duplicates stopped by the database's unique key.", "route", "key")  \
 	X(CONFLICTS, "onced_conflicts", COUNTER, NULL,                         \
 	  "Messages with a known key and another payload.", "route", "key")    \
+	X(UNPROVEN, "onced_prefilter_unproven", COUNTER, NULL,                 \
+	  "Prefilter hits that proved nothing, and went to the database.",     \
+	  "route", "stage")                                                    \
+	X(PREFILTER_ERRORS, "onced_prefilter_errors", COUNTER, NULL,           \
+	  "Failures of a prefilter.", "stage")                                 \
+	X(CIRCUIT_OPEN, "onced_prefilter_circuit_open", GAUGE, NULL,           \
+	  "1: the prefilter isn't asked until it answers again.", "stage")     \
 	X(DEAD, "onced_dead", COUNTER, NULL,                                   \
 	  "Messages parked dead.", "route", "reason")                          \
 	X(POSTPONED, "onced_postponed", COUNTER, NULL,                         \

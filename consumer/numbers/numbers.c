@@ -10,6 +10,7 @@
 
 enum {
 	COUNT_KEYS = 2,
+	COUNT_STAGES = ONCE_STAGE_DATABASE, /* before it */
 	COUNT_STATES = 2,
 	COUNT_CAUSES = 0
 #define X(name, word) +1
@@ -20,9 +21,10 @@ enum {
 struct route_numbers {
 	const char *name; /* lives in the labels' cells, and here */
 	struct metric_cell *handled;
-	struct metric_cell *intercepts[COUNT_KEYS];
+	struct metric_cell *intercepts[COUNT_STAGES][COUNT_KEYS];
 	struct metric_cell *backstop_hits[COUNT_KEYS];
 	struct metric_cell *conflicts[COUNT_KEYS];
+	struct metric_cell *unproven[COUNT_STAGES];
 	struct metric_cell *dead[COUNT_CAUSES];
 	struct metric_cell *retries[COUNT_CAUSES];
 	struct metric_cell *postponed;
@@ -73,13 +75,26 @@ static struct metric_cell *cell(struct numbers *numbers, enum metric family,
 
 /* ---- setting up ---- */
 
+static void find_staged(struct numbers *numbers, struct route_numbers *route)
+{
+	for (int i = 0; i < COUNT_STAGES; i++) {
+		const char *stage = once_stage_word((enum once_stage)i);
+
+		for (int kind = 0; kind < COUNT_KEYS; kind++)
+			route->intercepts[i][kind] = cell(
+				numbers, METRIC_INTERCEPTS, route->name, stage,
+				once_key_kind_word((enum once_key_kind)kind));
+		if (i != ONCE_STAGE_BATCH)
+			route->unproven[i] = cell(numbers, METRIC_UNPROVEN,
+						  route->name, stage, NULL);
+	}
+}
+
 static void find_keyed(struct numbers *numbers, struct route_numbers *route)
 {
 	for (int kind = 0; kind < COUNT_KEYS; kind++) {
 		const char *key = once_key_kind_word((enum once_key_kind)kind);
 
-		route->intercepts[kind] = cell(numbers, METRIC_INTERCEPTS,
-					       route->name, "batch", key);
 		route->backstop_hits[kind] = cell(numbers, METRIC_BACKSTOP_HITS,
 						  route->name, key, NULL);
 		route->conflicts[kind] =
@@ -117,6 +132,7 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 		cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
 	route->parked[0] = cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] = cell(numbers, METRIC_PARKED, name, "dead", NULL);
+	find_staged(numbers, route);
 	find_keyed(numbers, route);
 	find_caused(numbers, route);
 }
@@ -208,10 +224,18 @@ void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 static void count_duplicate(struct route_numbers *route,
 			    const struct once_item *item)
 {
-	if (item->stage == ONCE_STAGE_BATCH)
-		metric_add(route->intercepts[item->key_kind], 1);
-	else
+	if (item->stage == ONCE_STAGE_DATABASE)
 		metric_add(route->backstop_hits[item->key_kind], 1);
+	else
+		metric_add(route->intercepts[item->stage][item->key_kind], 1);
+}
+
+static void count_unproven(struct route_numbers *route,
+			   const struct once_item *item)
+{
+	for (int stage = 0; stage < COUNT_STAGES; stage++)
+		if ((item->unproved & 1u << stage) != 0)
+			metric_add(route->unproven[stage], 1);
 }
 
 void numbers_count_item(struct numbers *numbers, size_t route,
@@ -219,6 +243,8 @@ void numbers_count_item(struct numbers *numbers, size_t route,
 {
 	struct route_numbers *counted = &numbers->routes[route];
 
+	if (item->unproved != 0)
+		count_unproven(counted, item);
 	switch (item->ending) {
 	case ONCE_HANDLED_ENDING:
 		metric_add(counted->handled, 1);
@@ -325,6 +351,19 @@ void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
 	metric_add(
 		cell(numbers, METRIC_GROUP_OFFSET_STRANGE, topic, found, NULL),
 		1);
+}
+
+void numbers_prefilter_set(struct numbers *numbers,
+			   const struct once_prefilter_view *view)
+{
+	struct metric_cell *errors;
+
+	if (view == NULL)
+		return;
+	errors = cell(numbers, METRIC_PREFILTER_ERRORS, "redis", NULL, NULL);
+	metric_add(errors, (double)view->redis_errors - metric_get(errors));
+	metric_set(cell(numbers, METRIC_CIRCUIT_OPEN, "redis", NULL, NULL),
+		   view->redis_open);
 }
 
 void numbers_render(struct numbers *numbers, bool open_metrics,

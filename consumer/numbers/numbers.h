@@ -47,6 +47,10 @@ void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
 void numbers_parked_set(struct numbers *numbers, size_t route,
 			const struct once_parked_count *count);
 
+/* admin: before the page is made; `view` NULL: there is no prefilter */
+void numbers_prefilter_set(struct numbers *numbers,
+			   const struct once_prefilter_view *view);
+
 void numbers_render(struct numbers *numbers, bool open_metrics,
 		    struct text *page);
 

@@ -36,6 +36,7 @@ struct runtime {
 	const struct config *cfg;
 	struct routes routes;
 	struct numbers *numbers;
+	struct once_prefilter *prefilter; /* NULL: none */
 	struct source *source;
 	struct lane **lanes;
 	struct mailbox **orders; /* of each lane */
@@ -89,7 +90,7 @@ static bool ready(void *arg, struct text *why)
 		lane_get_view(runtime->lanes[i], &view);
 		if (view.database_reached)
 			continue;
-		text_addf(why, "lane %u doesn't reach the database: %s\n", i,
+		text_addf(why, "lane %u can't work: %s\n", i,
 			  view.trouble[0] == '\0' ? "not connected yet"
 						  : view.trouble);
 		all = false;
@@ -100,7 +101,12 @@ static bool ready(void *arg, struct text *why)
 static void render_metrics(void *arg, bool open_metrics, struct text *page)
 {
 	struct runtime *runtime = arg;
+	struct once_prefilter_view view;
 
+	if (runtime->prefilter != NULL) {
+		once_prefilter_get_view(runtime->prefilter, &view);
+		numbers_prefilter_set(runtime->numbers, &view);
+	}
 	numbers_render(runtime->numbers, open_metrics, page);
 }
 
@@ -138,6 +144,17 @@ static struct numbers *create_numbers(const struct config *cfg)
 	return numbers;
 }
 
+static enum once_status create_prefilter(struct runtime *runtime,
+					 struct once_error *err)
+{
+	struct once_prefilter_options options =
+		config_prefilter_options(runtime->cfg);
+
+	if (!config_has_prefilter(runtime->cfg))
+		return ONCE_OK;
+	return once_prefilter_create(&options, &runtime->prefilter, err);
+}
+
 static enum once_status start_lanes(struct runtime *runtime,
 				    struct once_error *err)
 {
@@ -147,6 +164,7 @@ static enum once_status start_lanes(struct runtime *runtime,
 				  runtime->routes.routes,
 		.numbers = runtime->numbers,
 		.instance = &runtime->identity.instance,
+		.prefilter = runtime->prefilter,
 		.reports = source_reports(runtime->source),
 	};
 
@@ -213,6 +231,8 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	if (status == ONCE_OK)
 		status = source_create(&options, &runtime->source, err);
 	if (status == ONCE_OK)
+		status = create_prefilter(runtime, err);
+	if (status == ONCE_OK)
 		status = start_lanes(runtime, err);
 	if (status == ONCE_OK)
 		status = start_admin(runtime, err);
@@ -231,6 +251,7 @@ static void tear_down(struct runtime *runtime)
 	free(runtime->told_ms);
 	free(runtime->orders);
 	free(runtime->lanes);
+	once_prefilter_destroy(runtime->prefilter);
 	source_destroy(runtime->source);
 	numbers_destroy(runtime->numbers);
 	routes_fini(&runtime->routes);

@@ -99,6 +99,7 @@ static enum once_status add_work(struct once__batch *batch,
 	work->decided = ONCE_PENDING_ENDING;
 	item->cause = ONCE_CAUSE_NONE;
 	item->handler_ns = 0;
+	item->unproved = 0;
 	status = once__route_keys(work->route, &item->record, &session->arena,
 				  &work->msg.keys, err);
 	item->msg_id = work->msg.keys.msg_id;
@@ -244,6 +245,9 @@ enum once_status once_session_run(struct once_session *session,
 	if (status != ONCE_OK || batch->count == 0)
 		return status;
 	batch->stats = ret_stats;
+	status = once__batch_ask(batch, err);
+	if (status != ONCE_OK)
+		return status;
 	status = run_range(batch, 0, batch->count, err);
 	if (status == ONCE_UNKNOWN)
 		session->unsettled = batch;

@@ -6,6 +6,7 @@
  *	batch_try.c         one try: claim, handle, finish, COMMIT
  *	batch_handle.c      the calls of a try, and what limits them
  *	batch_claim.c       the claims of a try, and who lost them
+ *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
  *	batch_duplicates.c  messages that repeat one of the same batch
  *	batch_settle.c      whether an unanswered COMMIT was carried out
  */
@@ -31,8 +32,12 @@ struct once__batch {
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
 	int64_t breathed_ms;          /* of this try: the server was told */
+	struct once__note *notes;     /* of this try: see batch_intercept.c */
+	size_t note_count;
 	struct once_run_stats *stats;
 };
+
+struct once__note;
 
 enum once__try {
 	ONCE__TRY_COMMITTED,
@@ -55,6 +60,17 @@ bool once__work_is_parked(const struct once__work *work);
 /* Call the handlers for works[from..to) and wait for their statements. false: a
  * message was decided, or see once__pg_failure(). */
 bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
+
+/* Before the first try: what do the prefilters know of the batch? TRANSIENT:
+ * they aren't there, and are to be waited for. */
+enum once_status once__batch_ask(struct once__batch *batch,
+				 struct once_error *err);
+/* In a try: which hits are proved? Sets `known`. false: see
+ * once__pg_failure(). */
+bool once__batch_prove(struct once__batch *batch, size_t from, size_t to);
+/* Before COMMIT, note what the prefilters are to be told; after it, tell. */
+void once__batch_note(struct once__batch *batch, size_t from, size_t to);
+void once__batch_tell(struct once__batch *batch);
 
 /* Find, among works[from..to) that are to be handled, those that repeat an
  * earlier one, and set their `first` and `key_kind`. */

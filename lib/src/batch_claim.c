@@ -22,7 +22,8 @@ static int compare_works(const void *a, const void *b)
 
 static bool claims(const struct once__work *work)
 {
-	return work->planned == ONCE_HANDLED_ENDING && work->first == NULL;
+	return work->planned == ONCE_HANDLED_ENDING && work->first == NULL &&
+	       !work->known;
 }
 
 /* Those that have lost, and those that share but one key with who has won. */

@@ -120,7 +120,7 @@ void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 	for (size_t i = from; i < to; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (work->planned != ONCE_HANDLED_ENDING)
+		if (work->planned != ONCE_HANDLED_ENDING || work->known)
 			continue;
 		if (repeats(batch, work, ONCE_KEY_BIZ_ID) ||
 		    repeats(batch, work, ONCE_KEY_MSG_ID))

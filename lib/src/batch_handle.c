@@ -41,14 +41,42 @@ static bool is_conflict(const struct once__work *work)
 					 work->stored.fingerprint);
 }
 
+/* The mark tells of the row that the database would have found. */
+static void inherit_from_mark(struct once__work *work)
+{
+	const struct once__mark *mark = &work->hit->mark;
+
+	work->key_kind = once__mark_kind(mark, &work->row_key);
+	work->stored = work->msg.keys;
+	work->stored.fingerprint =
+		mark->has_fingerprint
+			? bytes_of(mark->fingerprint, sizeof(mark->fingerprint))
+			: bytes_of(NULL, 0);
+}
+
+static bool is_repetition(const struct once__work *work)
+{
+	return work->first != NULL || work->lost || work->known;
+}
+
+static enum once_stage stage_of(const struct once__work *work)
+{
+	if (work->known)
+		return work->hit->stage;
+	return work->first != NULL ? ONCE_STAGE_BATCH : ONCE_STAGE_DATABASE;
+}
+
 static void plan_repetition(struct once__work *work)
 {
 	struct once_item *item = work->item;
 
-	if (work->first != NULL)
+	if (work->known)
+		inherit_from_mark(work);
+	else if (work->first != NULL)
 		inherit_from_first(work);
-	item->stage =
-		work->first != NULL ? ONCE_STAGE_BATCH : ONCE_STAGE_DATABASE;
+	item->reason[0] = '\0';
+	item->sqlstate[0] = '\0';
+	item->stage = stage_of(work);
 	item->key_kind = work->key_kind;
 	once__outcome_plan(work, ONCE__OUTCOME_REPEATED);
 	if (!is_conflict(work))
@@ -124,14 +152,22 @@ static enum once__call_result call_handler(struct once__batch *batch,
 	return result;
 }
 
+/* Those that repeat another end here, unless their handler answers them. */
+static bool is_to_be_called(struct once__work *work)
+{
+	if (work->planned != ONCE_HANDLED_ENDING)
+		return false;
+	if (!is_repetition(work))
+		return true;
+	plan_repetition(work);
+	return work->planned == ONCE_DUPLICATE_ENDING &&
+	       once__handler_duplicate(work->route->handler) != NULL;
+}
+
 static bool handle_one(struct once__batch *batch, struct once__work *work)
 {
 	enum once__call_result result;
 
-	if (work->first != NULL || work->lost)
-		plan_repetition(work);
-	if (work->planned == ONCE_CONFLICT_ENDING)
-		return true;
 	result = call_handler(batch, work);
 	batch->has_verdict = result == ONCE__CALL_VERDICT;
 	return result == ONCE__CALL_DONE &&
@@ -145,7 +181,7 @@ bool once__batch_handle(struct once__batch *batch, size_t from, size_t to)
 	for (size_t i = from; i < to; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (work->planned != ONCE_HANDLED_ENDING)
+		if (!is_to_be_called(work))
 			continue;
 		if (work->route->timeout_ms != limit_ms) {
 			limit_ms = work->route->timeout_ms;

@@ -21,6 +21,7 @@ static void reset_work(struct once__work *work)
 	static const struct once__keys none;
 
 	work->first = NULL;
+	work->known = false;
 	work->claimed = false;
 	work->lost = false;
 	work->stored = none;
@@ -107,6 +108,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 	struct once_session *session = batch->session;
 
 	once__batch_set_results(batch, from, to);
+	once__batch_note(batch, from, to);
 	for (size_t i = from; i < to; i++)
 		finish_parked(session->pg, &batch->works[i]);
 	return once__positions_move(&session->positions, session->pg,
@@ -181,6 +183,7 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 		fault_point("after_commit");
 		batch->stats->committed++;
 		once__batch_publish(batch, from, to);
+		once__batch_tell(batch);
 		return ONCE__TRY_COMMITTED;
 	case ONCE__PG_NOT_COMMITTED:
 		return give_up(batch, judge_commit(batch, from, to, err));
@@ -213,6 +216,9 @@ static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
 static bool work_through(struct once__batch *batch, size_t from, size_t to,
 			 bool *ret_fenced)
 {
+	if (!once__batch_prove(batch, from, to))
+		return false;
+	once__batch_find_duplicates(batch, from, to);
 	return once__batch_claim(batch, from, to) &&
 	       once__batch_handle(batch, from, to) &&
 	       finish(batch, from, to, ret_fenced);
@@ -233,7 +239,6 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	if (once_session_connect(batch->session, err) != ONCE_OK)
 		return ONCE__TRY_STOP;
 	once__collect_reset(&batch->session->collection);
-	once__batch_find_duplicates(batch, from, to);
 	once__pg_begin(batch->session->pg);
 	if (!lock_parked(batch, from, to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))

@@ -309,7 +309,7 @@ static enum once_verdict invoke(struct once_call *call, void *self)
 	int64_t began = clock_ns();
 	enum once_verdict verdict = ONCE_DONE;
 
-	if (!work->lost && work->first == NULL)
+	if (!work->lost && work->first == NULL && !work->known)
 		verdict = handler->handle(self, &work->msg, call);
 	else if (duplicate != NULL)
 		verdict =

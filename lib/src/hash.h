@@ -15,4 +15,8 @@ uint64_t once__hash64(const void *data, size_t size);
 void once__hash128(struct once_bytes first, struct once_bytes second,
 		   unsigned char digest[ONCE__HASH128_SIZE]);
 
+/* Of one run of bytes, under a seed. */
+void once__hash128_seeded(uint64_t seed, struct once_bytes bytes,
+			  unsigned char digest[ONCE__HASH128_SIZE]);
+
 #endif

@@ -31,10 +31,11 @@ static const char read_sql[] =
 	"ON p.group_name = $1::text AND p.topic = $2::text "
 	"AND p.partition = $3::int4";
 
-static const char hold_sql[] =
-	"UPDATE once.position SET holder = $4::uuid "
-	"WHERE group_name = $1::text AND topic = $2::text "
-	"AND partition = $3::int4 AND holder IS DISTINCT FROM $4::uuid";
+static const char take_sql[] =
+	"SELECT once.begin_tenure($1::text, $2::text, $3::int4, $4::uuid)";
+
+static const char end_tenures_sql[] =
+	"SELECT once.end_tenures($1::text, $2::text, $3::int4[])";
 
 #define INSERT_SQL \
 	"INSERT INTO once.position (group_name, topic, partition, next_offset) " \
@@ -169,6 +170,7 @@ static void take_position(const struct once_rows *rows,
 			  struct once_position *position)
 {
 	position->next_offset = int64_or_none(rows, 0);
+	position->tenure = 0;
 	position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
 	position->topic_known = once__rows_int64(rows, 0, 2) != 0;
 	position->crashed = once__rows_int64(rows, 0, 3) != 0;
@@ -193,18 +195,33 @@ bool once__positions_read(struct once__pg *pg,
 	return true;
 }
 
-bool once__positions_hold(struct once__pg *pg,
+bool once__positions_take(struct once__pg *pg,
 			  const struct once__partition *partition,
-			  const char *instance_id)
+			  const char *instance_id, int64_t *ret_tenure)
 {
+	const struct once_rows *rows;
 	char number[24];
 
-	once__pg_send(pg, ONCE__PG_OURS, hold_sql,
-		      ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
-				  ONCE_TEXT(bytes_text(partition->topic)),
-				  once__pg_int8(number, partition->number),
-				  ONCE_TEXT(bytes_text(instance_id))));
-	return once__pg_wait(pg);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, take_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+			    ONCE_TEXT(bytes_text(partition->topic)),
+			    once__pg_int8(number, partition->number),
+			    ONCE_TEXT(bytes_text(instance_id))));
+	if (rows == NULL)
+		return false;
+	*ret_tenure = once__rows_int64(rows, 0, 0);
+	return true;
+}
+
+void once__positions_end_tenures(struct once__pg *pg, const char *group,
+				 const char *topic,
+				 struct once__pg_array *partitions)
+{
+	once__pg_send(pg, ONCE__PG_OURS, end_tenures_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
+				  ONCE_TEXT(bytes_text(topic)),
+				  once__pg_array_param(partitions)));
 }
 
 void once__positions_write(struct once__positions *positions,
@@ -221,6 +238,9 @@ void once__positions_write(struct once__positions *positions,
 	/* Without its row, a partition would start where Kafka's offset is,
 	 * which is ahead of what a crash has left of the rest. */
 	once__pg_make_durable(pg);
+	if (starts->replace)
+		once__positions_end_tenures(pg, starts->group, starts->topic,
+					    &positions->partitions);
 	once__pg_send(pg, ONCE__PG_OURS,
 		      starts->replace ? replace_sql : create_sql,
 		      ONCE_PARAMS(ONCE_TEXT(bytes_text(starts->group)),

@@ -57,10 +57,15 @@ bool once__positions_move(struct once__positions *positions,
 bool once__positions_read(struct once__pg *pg,
 			  const struct once__partition *partition,
 			  struct once_position *ret_position);
-/* Write down who reads it now. */
-bool once__positions_hold(struct once__pg *pg,
+/* Write down who reads it from now on (NULL: nobody in particular), and begin
+ * the tenure that its marks are proved by; 0: there is no row. */
+bool once__positions_take(struct once__pg *pg,
 			  const struct once__partition *partition,
-			  const char *instance_id);
+			  const char *instance_id, int64_t *ret_tenure);
+/* To be said before a position is set otherwise than by handling messages. */
+void once__positions_end_tenures(struct once__pg *pg, const char *group,
+				 const char *topic,
+				 struct once__pg_array *partitions);
 
 void once__positions_write(struct once__positions *positions,
 			   struct once__pg *pg,

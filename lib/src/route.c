@@ -4,17 +4,11 @@
 
 #include "bytes.h"
 #include "error.h"
-#include "hash.h"
 #include "key_template.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-	KIND_SIZE = 4,
-	FINGERPRINT_SIZE = KIND_SIZE + ONCE__HASH128_SIZE
-};
 
 /* The smallest descriptor: up to and with `handle`. */
 static const size_t smallest_handler = offsetof(struct once_handler, duplicate);
@@ -237,16 +231,16 @@ static struct once_bytes make_fingerprint(const struct once_route *route,
 					  const struct once_record *record,
 					  struct arena *arena)
 {
-	unsigned char *digest = arena_take(arena, FINGERPRINT_SIZE);
+	unsigned char *digest = arena_take(arena, ONCE__FINGERPRINT_SIZE);
 	struct once_bytes text;
 
 	if (digest == NULL || !route->has_fingerprint)
 		return bytes_of(NULL, 0);
 	text = fingerprint_text(route, record, arena);
-	memcpy(digest, &route->fingerprint_kind, KIND_SIZE);
+	memcpy(digest, &route->fingerprint_kind, ONCE__FINGERPRINT_KIND_SIZE);
 	once__hash128(bytes_of(text.data == NULL ? NULL : "", 0), text,
-		      digest + KIND_SIZE);
-	return bytes_of(digest, FINGERPRINT_SIZE);
+		      digest + ONCE__FINGERPRINT_KIND_SIZE);
+	return bytes_of(digest, ONCE__FINGERPRINT_SIZE);
 }
 
 enum once_status once__route_keys(const struct once_route *route,
@@ -267,12 +261,13 @@ enum once_status once__route_keys(const struct once_route *route,
 
 bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b)
 {
-	if (a.data == NULL || b.data == NULL || a.size != FINGERPRINT_SIZE ||
-	    b.size != FINGERPRINT_SIZE)
+	if (a.data == NULL || b.data == NULL ||
+	    a.size != ONCE__FINGERPRINT_SIZE ||
+	    b.size != ONCE__FINGERPRINT_SIZE)
 		return false;
-	if (memcmp(a.data, b.data, KIND_SIZE) != 0)
+	if (memcmp(a.data, b.data, ONCE__FINGERPRINT_KIND_SIZE) != 0)
 		return false;
-	return memcmp(a.data, b.data, FINGERPRINT_SIZE) != 0;
+	return memcmp(a.data, b.data, ONCE__FINGERPRINT_SIZE) != 0;
 }
 
 /* ---- settings, for handlers ---- */

@@ -4,9 +4,16 @@
 #define ONCE__ROUTE_H
 
 #include "arena.h"
+#include "hash.h"
 
 #include <once/once.h>
 #include <stdbool.h>
+
+enum {
+	ONCE__FINGERPRINT_KIND_SIZE = 4,
+	ONCE__FINGERPRINT_SIZE =
+		ONCE__FINGERPRINT_KIND_SIZE + ONCE__HASH128_SIZE
+};
 
 struct once__template;
 

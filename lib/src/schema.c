@@ -39,6 +39,8 @@ static const char lacking_sql[] =
 	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
 	"('consume_log', 'UPDATE'), ('position', 'SELECT'), "
 	"('position', 'INSERT'), ('position', 'UPDATE'), "
+	"('tenure', 'SELECT'), ('tenure', 'INSERT'), ('tenure', 'UPDATE'), "
+	"('log_identity', 'SELECT'), "
 	"('parked', 'SELECT'), ('parked', 'INSERT'), ('parked', 'UPDATE'), "
 	"('parked', 'DELETE'), ('instance', 'SELECT'), ('instance', 'INSERT'), "
 	"('instance', 'UPDATE'), ('instance', 'DELETE'), "

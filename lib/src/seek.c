@@ -4,6 +4,7 @@
 #include "error.h"
 #include "pg.h"
 #include "pg_array.h"
+#include "position.h"
 #include "schema.h"
 
 static const char alive_sql[] =
@@ -95,8 +96,12 @@ static enum once_status move(struct once__pg *pg,
 			     const struct once_seek_options *options,
 			     struct targets *targets, struct once_error *err)
 {
-	const struct once_rows *rows = run(pg, move_sql, options, targets);
+	const struct once_rows *rows;
 	char count[24];
+
+	once__positions_end_tenures(pg, options->group, options->topic,
+				    &targets->partitions);
+	rows = run(pg, move_sql, options, targets);
 
 	if (rows == NULL)
 		return once__pg_error(pg, err);

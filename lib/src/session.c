@@ -108,7 +108,8 @@ static bool copy_options(struct once_session *session,
 		return false;
 	for (size_t i = 0; i < count; i++)
 		session->routes[i] = options->routes[i];
-	return true;
+	return once__intercept_init(&session->intercept, options->prefilter,
+				    count);
 }
 
 enum once_status once_session_create(const struct once_session_options *options,
@@ -139,6 +140,7 @@ void once_session_destroy(struct once_session *session)
 		return;
 	close_instances(session);
 	once__pg_close(session->pg);
+	once__intercept_fini(&session->intercept);
 	once__log_fini(&session->claims);
 	once__positions_fini(&session->positions);
 	once__collect_fini(&session->collection);
@@ -189,6 +191,8 @@ static enum once_status sign_on(struct once_session *session,
 	for (size_t i = 0; i < session->route_count; i++)
 		session->consumer_ids[i] =
 			get_consumer(pg, session->routes[i]->scope);
+	(void)once__intercept_connect(&session->intercept, pg, session->routes,
+				      session->route_count);
 	if (once__pg_commit(pg) == ONCE__PG_COMMITTED)
 		return ONCE_OK;
 	status = once__pg_error(pg, err);
@@ -235,11 +239,20 @@ enum once_status once_session_connect(struct once_session *session,
 		status = once__schema_check(session->pg, err);
 	if (status == ONCE_OK)
 		status = sign_on(session, err);
-	if (status != ONCE_OK)
+	if (status != ONCE_OK) {
 		disconnect(session);
-	else
-		session->connections++;
-	return status;
+		return status;
+	}
+	session->connections++;
+	once__intercept_warm(&session->intercept, session->pg,
+			     session->consumer_ids, session->route_count);
+	return ONCE_OK;
+}
+
+void once_session_tend(struct once_session *session)
+{
+	if (session->intercept.redis != NULL)
+		once__redis_tend(session->intercept.redis);
 }
 
 enum once_status once_session_sign_off(struct once_session *session,
@@ -316,22 +329,42 @@ enum once_status once__session_finish(struct once_session *session, bool done,
 	return status;
 }
 
+typedef bool ask_position_f(struct once_session *session,
+			    const struct once__partition *partition,
+			    struct once_position *position);
+
+static bool read_position(struct once_session *session,
+			  const struct once__partition *partition,
+			  struct once_position *position)
+{
+	return once__positions_read(session->pg, partition, position);
+}
+
+static bool take_position(struct once_session *session,
+			  const struct once__partition *partition,
+			  struct once_position *position)
+{
+	const struct once_instance *instance = session->instance;
+
+	return read_position(session, partition, position) &&
+	       once__positions_take(session->pg, partition,
+				    instance == NULL ? NULL : instance->id,
+				    &position->tenure);
+}
+
 static enum once_status ask_position(struct once_session *session,
 				     const struct once__partition *partition,
-				     const char *holder,
+				     ask_position_f *ask,
 				     struct once_position *ret_position,
 				     struct once_error *err)
 {
 	enum once_status status = once_session_connect(session, err);
-	bool done;
 
 	if (status != ONCE_OK)
 		return status;
 	once__pg_begin(session->pg);
-	done = once__positions_read(session->pg, partition, ret_position);
-	if (done && holder != NULL && ret_position->next_offset >= 0)
-		done = once__positions_hold(session->pg, partition, holder);
-	return once__session_finish(session, done, err);
+	return once__session_finish(session,
+				    ask(session, partition, ret_position), err);
 }
 
 enum once_status once_session_read_position(struct once_session *session,
@@ -343,7 +376,7 @@ enum once_status once_session_read_position(struct once_session *session,
 {
 	struct once__partition asked = { group, topic, partition };
 
-	return ask_position(session, &asked, NULL, ret_position, err);
+	return ask_position(session, &asked, read_position, ret_position, err);
 }
 
 enum once_status once_session_take_position(struct once_session *session,
@@ -353,12 +386,9 @@ enum once_status once_session_take_position(struct once_session *session,
 					    struct once_position *ret_position,
 					    struct once_error *err)
 {
-	const struct once_instance *instance = session->instance;
 	struct once__partition asked = { group, topic, partition };
 
-	return ask_position(session, &asked,
-			    instance == NULL ? NULL : instance->id,
-			    ret_position, err);
+	return ask_position(session, &asked, take_position, ret_position, err);
 }
 
 static enum once_status write_positions(struct once_session *session,

@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "collect.h"
 #include "consume_log.h"
+#include "intercept.h"
 #include "pg.h"
 #include "position.h"
 #include "route.h"
@@ -45,6 +46,7 @@ struct once_session {
 	unsigned connections;
 	struct once__log claims;
 	struct once__positions positions;
+	struct once__intercept intercept;
 	struct once__collection collection;
 	struct arena arena;   /* of the last batch */
 	struct arena waiting; /* of the last parked message taken up */

@@ -40,3 +40,11 @@ const char *once_version(void)
 {
 	return ONCE_VERSION;
 }
+
+const char *once_stage_word(enum once_stage stage)
+{
+	static const char *const words[] = { "batch", "local", "redis",
+					     "database" };
+
+	return words[stage];
+}

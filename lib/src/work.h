@@ -5,9 +5,16 @@
 #ifndef ONCE__WORK_H
 #define ONCE__WORK_H
 
+#include "intercept.h"
 #include "message.h"
 
 #define ONCE__NO_STRAND SIZE_MAX
+
+/* A mark found under a work's key. */
+struct once__hit {
+	struct once__mark mark;
+	enum once_stage stage;
+};
 
 struct once__work {
 	/* for the run */
@@ -18,9 +25,12 @@ struct once__work {
 	struct once_message msg;
 	struct once__json_members *members; /* the message's */
 	enum once_ending decided;           /* PENDING: nothing, try it */
+	struct once__row_key row_key;       /* where there is a prefilter */
+	const struct once__hit *hit;        /* NULL: none */
 
 	/* for one try */
 	struct once__work *first; /* the one in the batch that it repeats */
+	bool known;               /* the hit is proved */
 	bool claimed;
 	bool lost;                /* to a row in the log */
 	struct once__keys stored; /* that row's */

@@ -250,7 +250,7 @@ static enum once_verdict end_somehow(void *self, const struct once_message *msg,
 START_TEST(a_role_that_may_run_can_run)
 {
 	static const int64_t zero[] = { 0 };
-	struct once_strand strand = { "g", "t", 0, 0, 0 };
+	struct once_strand strand = { "g", "t", 0, 0, 0, 0 };
 	struct mail mail;
 
 	trial_poison = end_somehow;
@@ -289,7 +289,7 @@ START_TEST(a_grant_that_is_missing_is_denied)
 	static const char *const tables[] = { "consume_log", "consumer",
 					      "migration", "position",
 					      "parked" };
-	struct once_strand strand = { "g", "t", 0, 0, 0 };
+	struct once_strand strand = { "g", "t", 0, 0, 0, 0 };
 	static const int64_t zero[] = { 0 };
 	struct mail mail;
 	char sql[256];

@@ -15,7 +15,7 @@ static struct once_strand strand;
 static void set_up(void)
 {
 	trial_init(&trial, NULL, 0);
-	strand = (struct once_strand){ "g", "t", 0, 0, 0 };
+	strand = (struct once_strand){ "g", "t", 0, 0, 0, 0 };
 	mail_init(&mail, 3);
 	for (size_t i = 0; i < 3; i++)
 		mail_set_strand(&mail, i, &strand);
@@ -183,7 +183,7 @@ END_TEST
 static void run_rival(struct once_session *rival)
 {
 	struct mail theirs;
-	struct once_strand their_strand = { "g", "t", 0, 0, 0 };
+	struct once_strand their_strand = { "g", "t", 0, 0, 0, 0 };
 
 	mail_init(&theirs, 3);
 	for (size_t i = 0; i < 3; i++)

@@ -29,7 +29,7 @@ static void set_up(void)
 						       zeros, 2, &trial.err),
 			 ONCE_OK);
 	for (int32_t i = 0; i < 2; i++)
-		strands[i] = (struct once_strand){ "g", "t", i, 0, 0 };
+		strands[i] = (struct once_strand){ "g", "t", i, 0, 0, 0 };
 	mail_init(&mail, 4);
 }
 

@@ -171,8 +171,8 @@ END_TEST
 
 START_TEST(later_ones_of_a_strand_wait_and_other_strands_go_on)
 {
-	struct once_strand strands[2] = { { "g", "t", 0, 0, 0 },
-					  { "g", "t", 1, 0, 0 } };
+	struct once_strand strands[2] = { { "g", "t", 0, 0, 0, 0 },
+					  { "g", "t", 1, 0, 0, 0 } };
 	static const int64_t zero[] = { 0, 0 };
 
 	verdict = ONCE_RETRY;
@@ -208,7 +208,7 @@ END_TEST
 
 START_TEST(a_dead_one_lets_its_strand_go_on)
 {
-	struct once_strand strand = { "g", "t", 0, 0, 0 };
+	struct once_strand strand = { "g", "t", 0, 0, 0, 0 };
 	static const int64_t zero[] = { 0 };
 
 	verdict = ONCE_REJECT;

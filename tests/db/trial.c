@@ -89,6 +89,7 @@ struct once_session *trial_open_session(struct trial *trial,
 		.application_name = "trial",
 		.routes = routes,
 		.route_count = trial->route_count,
+		.prefilter = trial->prefilter,
 	};
 	struct once_session *session = NULL;
 
@@ -122,6 +123,7 @@ void trial_init(struct trial *trial, const struct once_route_options *options,
 void trial_fini(struct trial *trial)
 {
 	once_session_destroy(trial->session);
+	once_prefilter_destroy(trial->prefilter);
 	for (size_t i = 0; i < trial->route_count; i++)
 		once_route_destroy(trial->routes[i]);
 	pg_fixture_fini(&trial->pg);

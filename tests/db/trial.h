@@ -20,6 +20,7 @@ struct trial {
 	struct pg_fixture pg;
 	struct once_route *routes[TRIAL_ROUTES];
 	size_t route_count;
+	struct once_prefilter *prefilter; /* of sessions opened from then on */
 	struct once_session *session;
 	struct once_run_stats stats; /* of the last run */
 	struct once_error err;

@@ -70,6 +70,40 @@ ONCE_API enum once_status once_route_create(
 ONCE_API void once_route_destroy(struct once_route *route);
 ONCE_API const char *once_route_name(const struct once_route *route);
 
+/* ---- prefilters ---- */
+
+/* Marks of what was handled, in the process's memory and in a Redis, that stop
+ * duplicates before the log is asked. They save work and decide nothing: a hit
+ * counts only where the database's own positions prove it, so only messages
+ * that have a strand with a tenure are marked. */
+struct once_prefilter_options {
+	size_t local_max_bytes; /* 0: none in memory */
+	const char *redis_url;  /* NULL: none in Redis; copied */
+	int64_t redis_timeout_ms;
+	int64_t redis_ttl_ms; /* at most retention_ms */
+	int redis_pause;      /* hold, while Redis isn't there */
+	int64_t retention_ms; /* of the log's rows; negative: for ever */
+};
+
+struct once_prefilter_view {
+	int redis_open; /* the circuit: Redis isn't asked now */
+	uint64_t redis_errors;
+	char redis_trouble[256]; /* of the last one; "": none */
+};
+
+struct once_prefilter;
+
+/* INVALID: the URL or the ttl, with what to write instead. */
+ONCE_API enum once_status once_prefilter_create(
+	const struct once_prefilter_options *options,
+	struct once_prefilter **ret_prefilter,
+	struct once_error *err) ONCE_MUST_CHECK;
+/* Its sessions are gone. */
+ONCE_API void once_prefilter_destroy(struct once_prefilter *prefilter);
+/* Threads: any. */
+ONCE_API void once_prefilter_get_view(const struct once_prefilter *prefilter,
+				      struct once_prefilter_view *ret_view);
+
 /* ---- sessions ---- */
 
 enum once_durability {
@@ -105,6 +139,7 @@ struct once_session_options {
 	const struct once_route *const *routes; /* outlive the session */
 	size_t route_count;
 	const struct once_instance *instance; /* outlives it; NULL: none */
+	struct once_prefilter *prefilter;     /* shared; outlives it; or NULL */
 	unsigned lane;   /* tells an instance's sessions apart */
 	once_log_f *log; /* NULL: silence */
 	void *log_arg;
@@ -133,6 +168,10 @@ ONCE_API unsigned once_session_connections(const struct once_session *session);
  * wasn't left behind by a crash. */
 ONCE_API enum once_status once_session_sign_off(
 	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
+
+/* Now and then, also without messages: a Redis that was gone may be back.
+ * Never waits. */
+ONCE_API void once_session_tend(struct once_session *session);
 
 /* The call of a handler that is going on. */
 struct once_current_call {
@@ -181,6 +220,9 @@ struct once_strand {
 	/* In and out: how often the message that is next has failed. Kept with
 	 * the row: a restart doesn't begin again. */
 	unsigned attempts;
+	/* From once_session_take_position(). 0: none, and no prefilter is told
+	 * of its messages. */
+	int64_t tenure;
 };
 
 /* How a message stands after a run. HANDLED to WAITING are final: they are
@@ -233,6 +275,8 @@ enum once_key_kind {
 };
 enum once_stage {
 	ONCE_STAGE_BATCH,
+	ONCE_STAGE_LOCAL,
+	ONCE_STAGE_REDIS,
 	ONCE_STAGE_DATABASE
 };
 
@@ -257,6 +301,8 @@ struct once_item {
 	enum once_cause cause;
 	enum once_key_kind key_kind; /* of a duplicate or conflict */
 	enum once_stage stage;       /* likewise */
+	unsigned unproved;           /* a bit (1 << stage) for each prefilter
+					whose hit proved nothing */
 	int64_t handler_ns;          /* in handle() or duplicate(), all calls */
 	char sqlstate[6];
 	char reason[ONCE_REASON_SIZE]; /* "" unless there is something to say */
@@ -311,6 +357,7 @@ ONCE_API int once_ending_is_final(enum once_ending ending);
 ONCE_API const char *once_ending_word(enum once_ending ending);
 ONCE_API const char *once_cause_word(enum once_cause cause);
 ONCE_API const char *once_key_kind_word(enum once_key_kind kind);
+ONCE_API const char *once_stage_word(enum once_stage stage);
 
 /* ---- positions ---- */
 
@@ -333,6 +380,7 @@ struct once_position {
 	unsigned attempts;   /* of the message that is next */
 	int topic_known;     /* the group has a row for the topic */
 	int crashed;         /* who took it last has died on the way */
+	int64_t tenure;      /* 0: only read, or no row */
 	struct once_anchor anchor;
 };
 
@@ -341,7 +389,8 @@ ONCE_API enum once_status once_session_read_position(
 	int32_t partition, struct once_position *ret_position,
 	struct once_error *err) ONCE_MUST_CHECK;
 
-/* The same, and write down that this instance reads it from now on. */
+/* The same, and write down that this instance reads it from now on: a tenure
+ * begins, and the one before it ends. */
 ONCE_API enum once_status once_session_take_position(
 	struct once_session *session, const char *group, const char *topic,
 	int32_t partition, struct once_position *ret_position,
