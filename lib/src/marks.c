@@ -151,7 +151,7 @@ bool once__marks_find(struct once__marks *marks, const struct once__digest *key,
 
 	(void)held;
 	if (place == NULL ||
-	    (place->until_s != FOR_EVER && place->until_s < now_s(marks)))
+	    (place->until_s != FOR_EVER && place->until_s <= now_s(marks)))
 		return false;
 	place->was_looked_at = 1;
 	ret_mark->tenure = place->tenure;

@@ -85,7 +85,7 @@ static enum once_status tell(struct once__pg *pg,
 
 	if (rows == NULL)
 		return once__pg_error(pg, err);
-	for (size_t i = 0; i < once_rows_count(rows); i++)
+	for (size_t i = 0; told != NULL && i < once_rows_count(rows); i++)
 		told(arg, (int32_t)once__rows_int64(rows, i, 0),
 		     once__rows_int64(rows, i, 1),
 		     once__rows_int64(rows, i, 2));

@@ -422,7 +422,7 @@ struct once_seek_options {
 	int dry_run;         /* only tell */
 };
 
-/* `from`: -1, there was no row. */
+/* `from`: -1, there was no row. NULL: nobody wants to know. */
 typedef void once_seek_f(void *arg, int32_t partition, int64_t from,
 			 int64_t to);
 
