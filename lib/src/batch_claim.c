@@ -23,35 +23,25 @@ static int compare_works(const void *a, const void *b)
 static bool claims(const struct once__work *work)
 {
 	return work->planned == ONCE_HANDLED_ENDING && work->first == NULL &&
-	       !work->known;
+	       !work->known && !work->lost;
 }
 
-/* Those that have lost, and those that share but one key with who has won. */
-static size_t pick_seekers(struct once__batch *batch, size_t from, size_t to)
+static bool has_lost(const struct once__work *work)
+{
+	return claims(work) && !work->claimed;
+}
+
+typedef bool choose_f(const struct once__work *work);
+
+/* In the one order in which all batches lock. */
+static size_t pick(struct once__batch *batch, size_t from, size_t to,
+		   choose_f *choose)
 {
 	size_t count = 0;
 
-	for (size_t i = from; i < to; i++) {
-		struct once__work *work = &batch->works[i];
-
-		if ((claims(work) && !work->claimed) || once__work_asks(work))
-			batch->picked[count++] = work;
-	}
-	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
-	return count;
-}
-
-/* Those that claim, in the one order in which all batches lock. */
-static size_t pick_claimers(struct once__batch *batch, size_t from, size_t to)
-{
-	size_t count = 0;
-
-	for (size_t i = from; i < to; i++) {
-		struct once__work *work = &batch->works[i];
-
-		if (claims(work))
-			batch->picked[count++] = work;
-	}
+	for (size_t i = from; i < to; i++)
+		if (choose(&batch->works[i]))
+			batch->picked[count++] = &batch->works[i];
 	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
 	return count;
 }
@@ -86,42 +76,44 @@ static bool for_each_consumer(struct once__batch *batch, size_t count,
 	return true;
 }
 
-/* A row that stopped a claim was deleted before we could look at it. */
-static bool has_vanished(const struct once__batch *batch, size_t seekers)
+/* What is in the log counts more than what is in the batch. Looked for before
+ * the claims, for a later one of the batch may claim the operation. */
+static bool find_for_askers(struct once__batch *batch, size_t from, size_t to)
 {
-	for (size_t i = 0; i < seekers; i++)
-		if (!batch->picked[i]->lost && batch->picked[i]->first == NULL)
-			return true;
-	return false;
-}
+	size_t count = pick(batch, from, to, once__work_asks);
 
-/* What is in the log counts more than what is in the batch. */
-static void part_from_first(const struct once__batch *batch, size_t seekers)
-{
-	for (size_t i = 0; i < seekers; i++)
+	if (!for_each_consumer(batch, count, once__log_find))
+		return false;
+	for (size_t i = 0; i < count; i++)
 		if (batch->picked[i]->lost)
 			batch->picked[i]->first = NULL;
+	return true;
 }
 
-static bool find_rivals(struct once__batch *batch, size_t from, size_t to)
+static bool find_for_losers(struct once__batch *batch, size_t from, size_t to)
 {
-	size_t seekers = pick_seekers(batch, from, to);
+	size_t count = pick(batch, from, to, has_lost);
 
-	if (!for_each_consumer(batch, seekers, once__log_find))
+	if (!for_each_consumer(batch, count, once__log_find))
 		return false;
-	if (has_vanished(batch, seekers))
-		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "40001",
-			      "a claim's rival has vanished");
-	part_from_first(batch, seekers);
+	for (size_t i = 0; i < count; i++)
+		if (!batch->picked[i]->lost) /* deleted before we could look */
+			once__pg_fail(batch->session->pg, ONCE__PG_OURS,
+				      "40001", "a claim's rival has vanished");
 	return true;
+}
+
+static bool claim(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t count = pick(batch, from, to, claims);
+
+	return for_each_consumer(batch, count, once__log_claim);
 }
 
 bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 {
-	size_t count = pick_claimers(batch, from, to);
-
-	if (!for_each_consumer(batch, count, once__log_claim) ||
-	    !find_rivals(batch, from, to))
+	if (!find_for_askers(batch, from, to) || !claim(batch, from, to) ||
+	    !find_for_losers(batch, from, to))
 		return false;
 	if (once__batch_has_stray(batch, from, to)) /* halves part the two */
 		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "P0001",
@@ -139,6 +131,6 @@ static bool set_results(struct once__log *log, struct once__pg *pg,
 
 void once__batch_set_results(struct once__batch *batch, size_t from, size_t to)
 {
-	(void)for_each_consumer(batch, pick_claimers(batch, from, to),
+	(void)for_each_consumer(batch, pick(batch, from, to, claims),
 				set_results);
 }

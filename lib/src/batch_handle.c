@@ -25,6 +25,9 @@ static void inherit_from_first(struct once__work *work)
 	work->stored = first->lost ? first->stored : first->msg.keys;
 	work->stored_result =
 		first->lost ? first->stored_result : first->result;
+	work->key_kind = bytes_equal(work->stored.msg_id, work->msg.keys.msg_id)
+				 ? ONCE_KEY_MSG_ID
+				 : ONCE_KEY_BIZ_ID;
 }
 
 /* The same msg_id for another operation is no re-send, whatever the payload

@@ -170,6 +170,12 @@ void once_set_result(struct once_call *call, struct once_bytes result)
 	work->result.data = NULL;
 	if (result.data == NULL)
 		return;
+	if (result.size > ONCE_RESULT_MAX) {
+		once__pg_fail(call->pg, call->tag, "54000",
+			      "the result is larger than 1 MiB; keep it in a "
+			      "table of your own, and its key as the result");
+		return;
+	}
 	work->result.data = arena_copy(work->msg.arena, result);
 	if (work->result.data == NULL)
 		once__pg_fail(call->pg, call->tag, "53200", "out of memory");

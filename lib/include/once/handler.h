@@ -150,7 +150,10 @@ ONCE_API const char *once_sqlstate(const struct once_call *call);
  * before has failed; return RETRY, REJECT or PAUSE. */
 ONCE_API struct pg_conn *once_pgconn(struct once_call *call);
 
-/* Kept with the claim and given to duplicate() later. Copied. */
+#define ONCE_RESULT_MAX ((size_t)1 << 20)
+
+/* Kept with the claim and given to duplicate() later. Copied. One of more than
+ * ONCE_RESULT_MAX bytes fails the message. */
 ONCE_API void once_set_result(struct once_call *call, struct once_bytes result);
 
 /* ---- the call ---- */
