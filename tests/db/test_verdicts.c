@@ -295,6 +295,62 @@ START_TEST(the_same_request_ten_times_gets_the_first_answer) /* C33, C90 */
 }
 END_TEST
 
+START_TEST(whichever_key_hits_the_answer_is_the_first_one) /* C33 */
+{
+	mail_init(&mail, 4);
+	for (size_t i = 0; i < 4; i++)
+		mail_set_biz(&mail, i, i < 2 ? "b0" : "b2");
+	mail_set_id(&mail, 3, "m2");
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(mail.items[1].key_kind, ONCE_KEY_BIZ_ID);
+	ck_assert_int_eq(mail.items[3].key_kind, ONCE_KEY_MSG_ID);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM reply WHERE "
+					     "answer = 'paid as m0'"),
+			 4);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM reply WHERE "
+					     "answer = 'paid as m2'"),
+			 4);
+}
+END_TEST
+
+static enum once_verdict keep_much(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	char *much = calloc(1, ONCE_RESULT_MAX + 1);
+	bool fits = is_text(once_value(msg), "fits");
+	struct once_bytes result = { much, ONCE_RESULT_MAX + !fits };
+
+	(void)self;
+	ck_assert_ptr_nonnull(much);
+	once_set_result(call, result);
+	free(much);
+	return ONCE_DONE;
+}
+
+static const struct once_handler keeper = { ONCE_HANDLER_ABI_FIELDS,
+					    .name = "keeper",
+					    .handle = keep_much };
+
+START_TEST(a_result_of_more_than_a_mebibyte_is_refused)
+{
+	struct once_route_options options = trial_route();
+
+	trial_fini(&trial);
+	options.handler = &keeper;
+	options.max_attempts = 1;
+	trial_init(&trial, &options, 1);
+	mail_init(&mail, 2);
+	mail_set_value(&mail, 0, "fits");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[1], ONCE_DEAD_ENDING);
+	ck_assert_str_eq(mail.items[1].sqlstate, "54000");
+	ck_assert_ptr_nonnull(strstr(mail.items[1].reason, "1 MiB"));
+}
+END_TEST
+
 START_TEST(a_result_is_kept_with_its_claim)
 {
 	static const char sql[] = "SELECT count(*) FROM once.consume_log "
@@ -333,6 +389,8 @@ int main(void)
 	tcase_add_loop_test(results,
 			    the_same_request_ten_times_gets_the_first_answer, 0,
 			    3);
+	tcase_add_test(results, whichever_key_hits_the_answer_is_the_first_one);
+	tcase_add_test(results, a_result_of_more_than_a_mebibyte_is_refused);
 	tcase_add_test(results, a_result_is_kept_with_its_claim);
 	suite_add_tcase(suite, results);
 	return suite_run(suite);
