@@ -211,11 +211,11 @@ static enum once_status parse_host(struct once_bytes text,
 
 	if (text.size > 0 && data[0] == '[')
 		return parse_ipv6(text, url, err);
-	if (!copy_host(url, data, size))
-		return refuse(err, host_text);
 	if (colon != NULL &&
 	    memchr(colon + 1, ':', text.size - size - 1) != NULL)
 		return refuse(err, brackets_text);
+	if (!copy_host(url, data, size))
+		return refuse(err, host_text);
 	return parse_port(bytes_of(data + size, text.size - size), url, err);
 }
 
@@ -235,6 +235,8 @@ static enum once_status parse_tcp(const char *text, struct once__redis_url *url,
 	struct once_bytes authority = bytes_of(text, strcspn(text, "/?#"));
 	const char *rest = text + authority.size;
 
+	if (strchr(rest, '@') != NULL)
+		return refuse(err, encode_text);
 	if (take_user(&authority, url, err) != ONCE_OK ||
 	    parse_host(authority, url, err) != ONCE_OK)
 		return err->status;

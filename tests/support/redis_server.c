@@ -21,13 +21,19 @@
 
 #define START_MS 20000
 #define ANSWER_SECONDS 1
+#define WORDS_MAX 32
 
-enum once_status redis_server_create(struct redis_server *server,
-				     struct once_error *err)
+enum once_status redis_server_create_with(struct redis_server *server,
+					  const char *const *settings,
+					  struct once_error *err)
 {
 	memset(&server->process, 0, sizeof(server->process));
+	server->settings = settings;
 	if (temp_dir_init(&server->dir, err) != ONCE_OK ||
-	    temp_dir_path(server->log, server->dir.path, "log", err) != ONCE_OK)
+	    temp_dir_path(server->log, server->dir.path, "log", err) !=
+		    ONCE_OK ||
+	    temp_dir_path(server->socket, server->dir.path, "socket", err) !=
+		    ONCE_OK)
 		return err->status;
 	if (system("command -v redis-server >/dev/null") != 0)
 		return error_set(err, ONCE_CONFIG, "there is no redis-server");
@@ -39,33 +45,54 @@ enum once_status redis_server_create(struct redis_server *server,
 	return redis_server_start(server, err);
 }
 
-static bool says_pong(int fd)
+enum once_status redis_server_create(struct redis_server *server,
+				     struct once_error *err)
 {
-	static const char ping[] = "PING\r\n";
-	static const char pong[] = "+PONG\r\n";
-	char answer[sizeof(pong)] = "";
-
-	return send(fd, ping, sizeof(ping) - 1, MSG_NOSIGNAL) != -1 &&
-	       recv(fd, answer, sizeof(pong) - 1, MSG_WAITALL) != -1 &&
-	       strcmp(answer, pong) == 0;
+	return redis_server_create_with(server, NULL, err);
 }
 
-bool redis_answers(int port)
+static void read_answer(int fd, char *answer, size_t size)
+{
+	size_t used = 0;
+	ssize_t more = 1;
+
+	while (more > 0 && used + 1 < size) {
+		more = recv(fd, answer + used, size - used - 1, 0);
+		used += more > 0 ? (size_t)more : 0;
+	}
+	answer[used] = '\0';
+}
+
+bool redis_say(int port, const char *lines, char *answer, size_t size)
 {
 	const struct timeval limit = { ANSWER_SECONDS, 0 };
 	struct sockaddr_in address = { 0 };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool answered;
+	bool sent;
 
+	answer[0] = '\0';
 	address.sin_family = AF_INET;
 	address.sin_port = htons((uint16_t)port);
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	answered = connect(fd, (const struct sockaddr *)&address,
-			   sizeof(address)) == 0 &&
-		   says_pong(fd);
+	sent = connect(fd, (const struct sockaddr *)&address,
+		       sizeof(address)) == 0 &&
+	       send(fd, lines, strlen(lines), MSG_NOSIGNAL) != -1;
+	if (sent)
+		read_answer(fd, answer, size);
 	close(fd);
-	return answered;
+	return sent;
+}
+
+bool redis_answers(int port)
+{
+	static const char pong[] = "+PONG";
+	static const char no_auth[] = "-NOAUTH";
+	char answer[128];
+
+	return redis_say(port, "PING\r\nQUIT\r\n", answer, sizeof(answer)) &&
+	       (strncmp(answer, pong, sizeof(pong) - 1) == 0 ||
+		strncmp(answer, no_auth, sizeof(no_auth) - 1) == 0);
 }
 
 static bool answers_or_has_ended(void *arg)
@@ -76,21 +103,42 @@ static bool answers_or_has_ended(void *arg)
 	       redis_answers(server->port);
 }
 
+/* Ours and the caller's, into `argv`. False: they are too many. */
+static bool put_words(const char *argv[WORDS_MAX],
+		      const struct redis_server *server, const char *port)
+{
+	/* clang-format off */
+	const char *words[] = { "redis-server", "--port", port,
+				"--bind", "127.0.0.1", "--save", "",
+				"--appendonly", "no", "--daemonize", "no",
+				"--dir", server->dir.path,
+				"--unixsocket", server->socket };
+	/* clang-format on */
+	const char *const *settings = server->settings;
+	size_t count = sizeof(words) / sizeof(words[0]);
+
+	memcpy(argv, words, sizeof(words));
+	for (; settings != NULL && *settings != NULL; settings++) {
+		if (count == WORDS_MAX - 1)
+			return false;
+		argv[count++] = *settings;
+	}
+	argv[count] = NULL;
+	return true;
+}
+
 enum once_status redis_server_start(struct redis_server *server,
 				    struct once_error *err)
 {
 	char port[16];
-	/* clang-format off */
-	const char *argv[] = { "redis-server", "--port", port,
-			       "--bind", "127.0.0.1", "--save", "",
-			       "--appendonly", "no", "--daemonize", "no",
-			       "--dir", server->dir.path, NULL };
-	/* clang-format on */
+	const char *argv[WORDS_MAX];
 	struct process_options options = { .argv = argv,
 					   .output = server->log,
 					   .append = true };
 
 	snprintf(port, sizeof(port), "%d", server->port);
+	if (!put_words(argv, server, port))
+		return error_set(err, ONCE_BUG, "too many settings");
 	if (process_start(&server->process, &options, err) != ONCE_OK)
 		return err->status;
 	if (wait_until(answers_or_has_ended, server, START_MS) &&
@@ -98,6 +146,16 @@ enum once_status redis_server_start(struct redis_server *server,
 		return ONCE_OK;
 	return error_set(err, ONCE_TRANSIENT, "Redis didn't start; see \"%s\"",
 			 server->log);
+}
+
+void redis_server_freeze(struct redis_server *server)
+{
+	process_signal(&server->process, SIGSTOP);
+}
+
+void redis_server_thaw(struct redis_server *server)
+{
+	process_signal(&server->process, SIGCONT);
 }
 
 void redis_server_kill(struct redis_server *server)
