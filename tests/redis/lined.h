@@ -9,7 +9,7 @@
 #include "redis_server.h"
 
 enum {
-	LINED_TIMEOUT_MS = 200,	  /* where Redis fails */
+	LINED_TIMEOUT_MS = 100,   /* where Redis fails */
 	LINED_PATIENT_MS = 10000, /* where it must not */
 	LINED_HEAL_MS = 40000
 };

@@ -205,8 +205,8 @@ END_TEST
 
 static const char *const with_password[] = { "--requirepass", "s:w/rdfish",
 					     NULL };
-static const char *const with_user[] = { "--user", "app", "on", ">s:w/rdfish",
-					 "~*", "+@all", NULL };
+static const char *const with_user[] = { "--user", "app",   "on", ">s:w/rdfish",
+					 "~*",     "+@all", NULL };
 static const char *const without_auth[] = { "--rename-command", "AUTH", "",
 					    NULL };
 

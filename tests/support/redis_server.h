@@ -10,7 +10,7 @@ struct redis_server {
 	struct process process;
 	int port;
 	char log[PATH_MAX];
-	char url[64];	       /* redis://… */
+	char url[64];          /* redis://… */
 	char socket[PATH_MAX]; /* it listens there, too */
 	const char *const *settings;
 };
