@@ -113,6 +113,33 @@ void pg_fixture_reconnect(struct pg_fixture *pg)
 	pg->conn = open_session(pg->conninfo);
 }
 
+void pg_fixture_save(struct pg_fixture *pg)
+{
+	struct pg_fixture saved = *pg;
+	char template[128];
+
+	snprintf(saved.database, sizeof(saved.database), "%.50s_saved",
+		 pg->database);
+	snprintf(template, sizeof(template), "TEMPLATE \"%s\"", pg->database);
+	PQfinish(pg->conn);
+	run_at_server(&saved, "CREATE", template);
+	pg->conn = open_session(pg->conninfo);
+}
+
+void pg_fixture_restore(struct pg_fixture *pg)
+{
+	struct pg_fixture saved = *pg;
+	char rename[128];
+
+	snprintf(saved.database, sizeof(saved.database), "%.50s_saved",
+		 pg->database);
+	snprintf(rename, sizeof(rename), "RENAME TO \"%s\"", pg->database);
+	PQfinish(pg->conn);
+	run_at_server(pg, "DROP", "WITH (FORCE)");
+	run_at_server(&saved, "ALTER", rename);
+	pg->conn = open_session(pg->conninfo);
+}
+
 void pg_fixture_run(struct pg_fixture *pg, const char *sql)
 {
 	PQclear(run(pg->conn, sql));

@@ -27,6 +27,11 @@ void pg_fixture_fini(struct pg_fixture *pg);
 /* A new session, after the server was restarted. */
 void pg_fixture_reconnect(struct pg_fixture *pg);
 
+/* A copy of the database as it is, and the copy in its place; nobody else may
+ * be in it. */
+void pg_fixture_save(struct pg_fixture *pg);
+void pg_fixture_restore(struct pg_fixture *pg);
+
 /* One or several statements. */
 void pg_fixture_run(struct pg_fixture *pg, const char *sql);
 /* The first value of the first row: a number, */
