@@ -2,6 +2,7 @@
  * a partition come and go with it. */
 #include "numbers.h"
 
+#include "log.h"
 #include "metric_families.h"
 #include "metrics.h"
 
@@ -364,6 +365,32 @@ void numbers_prefilter_set(struct numbers *numbers,
 	metric_add(errors, (double)view->redis_errors - metric_get(errors));
 	metric_set(cell(numbers, METRIC_CIRCUIT_OPEN, "redis", NULL, NULL),
 		   view->redis_open);
+}
+
+static int64_t sum_of(struct numbers *numbers, enum metric family)
+{
+	return (int64_t)metrics_sum(numbers->metrics, family);
+}
+
+void numbers_log_sums(struct numbers *numbers, const char *text)
+{
+	log_info(LOG_FIELDS(
+			 LOG_NUMBER("consumed",
+				    sum_of(numbers, METRIC_CONSUMED)),
+			 LOG_NUMBER("resumed", sum_of(numbers, METRIC_RESUMED)),
+			 LOG_NUMBER("handled", sum_of(numbers, METRIC_HANDLED)),
+			 LOG_NUMBER("intercepts",
+				    sum_of(numbers, METRIC_INTERCEPTS)),
+			 LOG_NUMBER("backstop_hits",
+				    sum_of(numbers, METRIC_BACKSTOP_HITS)),
+			 LOG_NUMBER("conflicts",
+				    sum_of(numbers, METRIC_CONFLICTS)),
+			 LOG_NUMBER("dead", sum_of(numbers, METRIC_DEAD)),
+			 LOG_NUMBER("postponed",
+				    sum_of(numbers, METRIC_POSTPONED)),
+			 LOG_NUMBER("returned",
+				    sum_of(numbers, METRIC_RETURNED))),
+		 "%s", text);
 }
 
 void numbers_render(struct numbers *numbers, bool open_metrics,

@@ -51,6 +51,10 @@ void numbers_parked_set(struct numbers *numbers, size_t route,
 void numbers_prefilter_set(struct numbers *numbers,
 			   const struct once_prefilter_view *view);
 
+/* main: what became of all messages, in one line. A clean stop leaves nothing
+ * in flight, so what comes in is what goes out. */
+void numbers_log_sums(struct numbers *numbers, const char *text);
+
 void numbers_render(struct numbers *numbers, bool open_metrics,
 		    struct text *page);
 

@@ -374,7 +374,7 @@ int runtime_run(const struct config *cfg)
 				"read again");
 		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
+	numbers_log_sums(runtime.numbers, "stopped");
 	tear_down(&runtime);
-	log_info(NULL, "stopped");
 	return EXIT_CODE_OK;
 }

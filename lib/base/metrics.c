@@ -89,6 +89,18 @@ double metric_get(const struct metric_cell *cell)
 	return cell == NULL ? 0 : double_of(atomic_load(&cell->value));
 }
 
+double metrics_sum(struct metrics *metrics, size_t family)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
+	double sum = 0;
+
+	(void)held;
+	for (const struct metric_cell *cell = metrics->cells[family];
+	     cell != NULL; cell = cell->next)
+		sum += metric_get(cell);
+	return sum;
+}
+
 /* ---- cells ---- */
 
 static void add_escaped(struct text *text, const char *value)

@@ -53,6 +53,9 @@ void metric_set(struct metric_cell *cell, double value);
 void metric_observe(struct metric_cell *cell, double value);
 double metric_get(const struct metric_cell *cell);
 
+/* Of all cells of a family; of a histogram, what was observed. */
+double metrics_sum(struct metrics *metrics, size_t family);
+
 void metrics_render(struct metrics *metrics, bool open_metrics,
 		    struct text *page);
 

@@ -106,6 +106,7 @@ struct onced_options {
 	const char *session;   /* lines instead of a session's times; 6 s */
 	const char *route;     /* more lines of the route */
 	const char *database;  /* more lines of the section "database" */
+	const char *prefilter; /* lines of the section "prefilter" */
 };
 
 struct onced {
@@ -126,7 +127,8 @@ void onced_start(struct onced *onced, const char *fault);
 int onced_wait(struct onced *onced, int64_t timeout_ms);
 /* SIGTERM, as soon as it knows what to do with it. */
 void onced_tell_to_stop(struct onced *onced);
-/* The same, and wait; its exit code. */
+/* The same, and wait; its exit code. After 0, all that it took from Kafka has
+ * an ending in its numbers. */
 int onced_stop(struct onced *onced);
 void onced_kill(struct onced *onced);
 

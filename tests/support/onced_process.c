@@ -59,6 +59,7 @@ static void write_process(FILE *file, const struct onced *onced,
 		"database:\n"
 		"  conninfo: %s\n"
 		"%s"
+		"%s%s"
 		"retention: forever\n"
 		"lanes: %s\n"
 		"batch:\n"
@@ -69,7 +70,9 @@ static void write_process(FILE *file, const struct onced *onced,
 		"  level: %s\n"
 		"shutdown_timeout: %s\n",
 		or_else(options->conninfo, onced->fixture->pg.conninfo),
-		or_else(options->database, ""), or_else(options->lanes, "2"),
+		or_else(options->database, ""),
+		options->prefilter == NULL ? "" : "prefilter:\n",
+		or_else(options->prefilter, ""), or_else(options->lanes, "2"),
 		or_else(options->batch, "500"), onced->port,
 		or_else(options->log_level, "info"),
 		or_else(options->shutdown, "20s"));
@@ -243,10 +246,65 @@ void onced_tell_to_stop(struct onced *onced)
 	process_signal(&onced->process, SIGTERM);
 }
 
+/* The number behind "name=" in a line of the log. */
+static int64_t number_in(const char *line, const char *name)
+{
+	char field[64];
+	const char *at;
+
+	snprintf(field, sizeof(field), " %s=", name);
+	at = strstr(line, field);
+	ck_assert_msg(at != NULL, "no %s in: %s", name, line);
+	return strtoll(at + strlen(field), NULL, 10);
+}
+
+/* What comes in is what goes out. */
+static void check_sums(const char *line)
+{
+	static const char *const out[] = { "handled",       "intercepts",
+					   "backstop_hits", "conflicts",
+					   "dead",          "postponed",
+					   "returned" };
+	int64_t sum = number_in(line, "consumed") + number_in(line, "resumed");
+
+	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+		sum -= number_in(line, out[i]);
+	ck_assert_msg(sum == 0, "%lld messages have no ending: %s",
+		      (long long)sum, line);
+}
+
+static void check_last_sums(struct onced *onced)
+{
+	FILE *file = fopen(onced->log, "r");
+	char *last = NULL;
+	char *line = NULL;
+	size_t size = 0;
+
+	ck_assert_ptr_nonnull(file);
+	while (getline(&line, &size, file) != -1) {
+		if (strstr(line, "msg=\"stopped\"") == NULL)
+			continue;
+		free(last);
+		last = strdup(line);
+	}
+	fclose(file);
+	ck_assert_msg(last != NULL || !onced_has_logged(onced, "level=info"),
+		      "it didn't say that it has stopped");
+	if (last != NULL)
+		check_sums(last);
+	free(line);
+	free(last);
+}
+
 int onced_stop(struct onced *onced)
 {
+	int code;
+
 	onced_tell_to_stop(onced);
-	return onced_wait(onced, STOP_MS);
+	code = onced_wait(onced, STOP_MS);
+	if (code == 0)
+		check_last_sums(onced);
+	return code;
 }
 
 void onced_kill(struct onced *onced)
