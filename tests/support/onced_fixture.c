@@ -104,6 +104,18 @@ void onced_fixture_without_monitor(struct onced_fixture *fixture)
 	fixture->monitor = NULL;
 }
 
+void onced_fixture_begin_anew(struct onced_fixture *fixture)
+{
+	char group[sizeof(fixture->kafka.group)];
+
+	onced_fixture_without_monitor(fixture);
+	snprintf(group, sizeof(group), "%.80s-anew", fixture->kafka.group);
+	memcpy(fixture->kafka.group, group, sizeof(group));
+	pg_fixture_fini(&fixture->pg);
+	pg_fixture_init(&fixture->pg);
+	migrate(fixture);
+}
+
 void onced_fixture_fini(struct onced_fixture *fixture)
 {
 	onced_fixture_without_monitor(fixture);

@@ -42,6 +42,9 @@ void onced_fixture_init_with(struct onced_fixture *fixture, int partitions,
 void onced_fixture_init_mock(struct onced_fixture *fixture, int partitions);
 void onced_fixture_fini(struct onced_fixture *fixture);
 
+/* The same topic for another group, with an empty database. Nobody watches. */
+void onced_fixture_begin_anew(struct onced_fixture *fixture);
+
 /* From here on nobody watches; what was until now is judged. For a test that
  * breaks the rules by its own hand, such as by moving a position. */
 void onced_fixture_without_monitor(struct onced_fixture *fixture);
