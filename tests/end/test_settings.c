@@ -5,7 +5,7 @@
  * All messages of an operation are in one partition, so that their order, and
  * with it what each of them comes to, is the same every time.
  *
- * ONCE_TEST_MESSAGES: how many; 40,000 unless set.
+ * ONCE_TEST_MESSAGES: how many; 200,000 unless set.
  */
 #include "onced_fixture.h"
 #include "redis_server.h"
@@ -19,7 +19,7 @@
 
 enum {
 	PARTITIONS = 4,
-	USUAL_MESSAGES = 40000,
+	USUAL_MESSAGES = 200000,
 	AT_ONCE = 5000,
 	ONE_REPEATS_IN = 3,
 	ONE_CONFLICTS_IN = 20, /* of those that repeat */
