@@ -40,8 +40,8 @@ struct once__redis *once__redis_create(struct once__circuit *circuit);
 void once__redis_destroy(struct once__redis *redis);
 
 /* Get the values of all keys in one round trip; data NULL: there is none, or
- * it is no string. They live until the line's next call. false: the circuit is
- * open (maybe since just now), and there are no values. */
+ * it is no string. They live until the line's next call. false: there are none,
+ * for the circuit is open (maybe since just now), or was while we asked. */
 bool once__redis_get(struct once__redis *redis, const struct once_bytes *keys,
 		     size_t count, struct once_bytes *ret_values);
 

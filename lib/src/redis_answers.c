@@ -132,23 +132,23 @@ void once__answers_get_values(const struct once__answers *answers,
 
 /* ---- judging ---- */
 
+static const char no_cluster[] =
+	"a Redis Cluster isn't supported: use a single Redis, or one with "
+	"replicas";
+
 /* What an error of Redis means to whoever set this up, by its first word. */
 static const struct {
 	const char *word;
 	const char *hint;
 } hints[] = {
-	{ "MOVED", "a Redis Cluster isn't supported: use a single Redis, or "
-		   "one with replicas" },
-	{ "ASK", "a Redis Cluster isn't supported: use a single Redis, or one "
-		 "with replicas" },
-	{ "CROSSSLOT", "a Redis Cluster isn't supported: use a single Redis, "
-		       "or one with replicas" },
-	{ "CLUSTERDOWN", "a Redis Cluster isn't supported: use a single Redis, "
-			 "or one with replicas" },
+	{ "MOVED", no_cluster },
+	{ "ASK", no_cluster },
+	{ "CROSSSLOT", no_cluster },
+	{ "CLUSTERDOWN", no_cluster },
 	{ "READONLY", "write the address of the primary" },
 	{ "NOAUTH", "write redis://:password@host or "
 		    "redis://user:password@host" },
-	{ "NOPERM", "the user needs GET, MGET and SET of keys once:*" },
+	{ "NOPERM", "the user needs MGET and SET of keys once:*" },
 };
 
 static const char *hint_for(const char *text)
