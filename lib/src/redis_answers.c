@@ -170,6 +170,8 @@ static bool fail_with_error(struct once__answers *answers, const char *text)
 	int size = (int)(words == NULL ? strlen(text) : (size_t)(words - text));
 	const char *hint = hint_for(text);
 
+	if (size == 0)
+		return fail(answers, "sent an error without a text");
 	return fail(answers, "%.*s%s%s", size > 300 ? 300 : size, text,
 		    hint == NULL ? "" : "; ", hint == NULL ? "" : hint);
 }
