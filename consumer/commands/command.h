@@ -32,6 +32,7 @@
 	X(OLDER_THAN, "older-than", "TIME",   "parked longer ago; 90s, 1h, 7d") \
 	X(NEWER_THAN, "newer-than", "TIME",   "parked since then")            \
 	X(LIMIT,      "limit",      "N",      "at most so many")              \
+	X(MESSAGES,   "messages",   "N",      "the newest so many; 100000")   \
 	X(WAITING,    "waiting",    NULL,     "waiting ones, too")            \
 	X(ALL,        "all",        NULL,     "really all: no other choice is made") \
 	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
@@ -79,6 +80,7 @@ extern const struct command command_check;
 extern const struct command command_migrate;
 extern const struct command command_dev;
 extern const struct command command_demo;
+extern const struct command command_keys;
 extern const struct command command_seek;
 extern const struct command command_status;
 extern const struct command command_parked;

@@ -3,46 +3,23 @@
 #include "parked_print.h"
 
 #include "bytes.h"
+#include "safe_text.h"
 
 #include <stdio.h>
 
 enum {
-	WIDTH = 80,
 	DUMP_BYTES = 16 /* in a line */
 };
 
 /* ---- bytes on a terminal ---- */
-
-/* C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8. */
-static bool is_control(const unsigned char *at, size_t left)
-{
-	return at[0] < 0x20 || at[0] == 0x7F ||
-	       (at[0] == 0xC2 && left > 1 && at[1] < 0xA0);
-}
-
-static void add_safe(struct text *text, struct once_bytes bytes)
-{
-	const unsigned char *at = bytes.data;
-	bool utf8 = bytes_are_utf8(bytes);
-
-	for (size_t i = 0; i < bytes.size; i++) {
-		if (is_control(at + i, bytes.size - i) ||
-		    (!utf8 && at[i] >= 0x80))
-			text_addf(text, "\\x%02x", at[i]);
-		else
-			text_add(text, at + i, 1);
-		if (utf8 && at[i] == 0xC2 && is_control(at + i, bytes.size - i))
-			text_addf(text, "\\x%02x", at[++i]);
-	}
-}
 
 static bool is_readable(struct once_bytes bytes)
 {
 	const unsigned char *at = bytes.data;
 
 	for (size_t i = 0; i < bytes.size; i++)
-		if (is_control(at + i, bytes.size - i) && at[i] != '\n' &&
-		    at[i] != '\t')
+		if (safe_text_is_control(at + i, bytes.size - i) &&
+		    at[i] != '\n' && at[i] != '\t')
 			return false;
 	return bytes_are_utf8(bytes);
 }
@@ -75,48 +52,15 @@ static void add_dump(struct text *text, struct once_bytes bytes)
 
 /* ---- the table ---- */
 
-/* Where the line has to end, so that "…" still fits; `size` if all of it fits.
- * Characters are counted, not bytes. */
-static size_t find_cut(const char *line, size_t size)
-{
-	size_t columns = 0;
-	size_t cut = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		if ((line[i] & 0xC0) == 0x80)
-			continue;
-		if (columns == WIDTH - 1)
-			cut = i;
-		columns++;
-	}
-	return columns > WIDTH ? cut : size;
-}
-
-static void cut_line(struct text *text, size_t begin)
-{
-	size_t size;
-	size_t cut;
-
-	if (text->broken)
-		return;
-	size = text->size - begin;
-	cut = find_cut(text->data + begin, size);
-	if (cut < size) {
-		text->size = begin + cut;
-		text_adds(text, "…");
-	}
-	text_adds(text, "\n");
-}
-
 static bool is_new_place(struct parked_page *page,
 			 const struct once_parked_message *msg)
 {
 	scoped_text struct text place = { 0 };
 	struct once_bytes before = bytes_of(page->place.data, page->place.size);
 
-	add_safe(&place, bytes_text(msg->scope));
+	safe_text_add(&place, bytes_text(msg->scope));
 	text_adds(&place, ": ");
-	add_safe(&place, bytes_text(msg->topic));
+	safe_text_add(&place, bytes_text(msg->topic));
 	if (bytes_equal(before, bytes_of(place.data, place.size)))
 		return false;
 	text_reset(&page->place);
@@ -145,16 +89,16 @@ static void add_row(struct parked_page *page,
 		  msg->cause, (long long)msg->attempts, (long long)msg->crashes,
 		  msg->parked_at,
 		  strlen(msg->parked_at) > 11 ? msg->parked_at + 11 : "");
-	cut_line(text, begin);
+	safe_text_end_line(text, begin);
 	begin = text->size;
 	text_adds(text, "        ");
 	if (msg->msg_id.data == NULL)
 		text_adds(text, "(no msg_id)");
-	add_safe(text, msg->msg_id);
+	safe_text_add(text, msg->msg_id);
 	if (msg->reason[0] != '\0')
 		text_adds(text, ": ");
-	add_safe(text, bytes_text(msg->reason));
-	cut_line(text, begin);
+	safe_text_add(text, bytes_text(msg->reason));
+	safe_text_end_line(text, begin);
 }
 
 /* ---- one message, whole ---- */
@@ -170,7 +114,7 @@ static void add_line(struct text *text, const char *name,
 	add_label(text, name);
 	if (value.data == NULL)
 		text_adds(text, "(none)");
-	add_safe(text, value);
+	safe_text_add(text, value);
 	text_adds(text, "\n");
 }
 
@@ -215,11 +159,11 @@ static void add_headers(struct text *text,
 	text_addf(text, "%zu\n", msg->header_count);
 	for (size_t i = 0; i < msg->header_count; i++) {
 		text_adds(text, "    ");
-		add_safe(text, bytes_text(msg->headers[i].name));
+		safe_text_add(text, bytes_text(msg->headers[i].name));
 		text_adds(text, ": ");
 		if (msg->headers[i].value.data == NULL)
 			text_adds(text, "(null)");
-		add_safe(text, msg->headers[i].value);
+		safe_text_add(text, msg->headers[i].value);
 		text_adds(text, "\n");
 	}
 }
@@ -249,9 +193,9 @@ static void add_message(struct parked_page *page,
 
 	if (page->count > 0)
 		text_adds(text, "\n");
-	add_safe(text, bytes_text(msg->scope));
+	safe_text_add(text, bytes_text(msg->scope));
 	text_adds(text, ": ");
-	add_safe(text, bytes_text(msg->topic));
+	safe_text_add(text, bytes_text(msg->topic));
 	text_addf(text, " %d %lld\n", (int)msg->partition,
 		  (long long)msg->offset);
 	add_state(text, msg);

@@ -44,6 +44,13 @@ static const struct setting owned[] = {
 	{ "allow.auto.create.topics", "false" },
 };
 
+/* Who is in no group can't join or commit, and needs no right to one. */
+static const struct setting looking[] = {
+	{ "group.id",             "" },
+	{ "group.instance.id",    "" },
+	{ "enable.partition.eof", "true" },
+};
+
 /* What an older librdkafka hasn't got, or has with faults: cooperative-sticky
  * aborted, looped or lost its assignment at times. NULL: any value. */
 static const struct {
@@ -62,6 +69,7 @@ enum {
 	COUNT_DEFAULTS = sizeof(defaults) / sizeof(defaults[0]),
 	COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
 	COUNT_OWNED = sizeof(owned) / sizeof(owned[0]),
+	COUNT_LOOKING = sizeof(looking) / sizeof(looking[0]),
 	COUNT_NEEDS = sizeof(needs) / sizeof(needs[0])
 };
 
@@ -136,6 +144,18 @@ rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 	}
 	rd_kafka_conf_set_log_cb(conf, kafka_conf_log);
 	return conf;
+}
+
+rd_kafka_conf_t *kafka_conf_create_onlooker(const struct config *cfg,
+					    struct once_error *err)
+{
+	rd_kafka_conf_t *conf = kafka_conf_create(cfg, err);
+
+	if (conf == NULL ||
+	    set_all(conf, looking, COUNT_LOOKING, err) == ONCE_OK)
+		return conf;
+	rd_kafka_conf_destroy(conf);
+	return NULL;
 }
 
 enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err)

@@ -12,6 +12,10 @@
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 				   struct once_error *err);
 
+/* One without a group, that is told of the ends of partitions. */
+rd_kafka_conf_t *kafka_conf_create_onlooker(const struct config *cfg,
+					    struct once_error *err);
+
 /* librdkafka's log lines, in ours. Threads: librdkafka's. */
 void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
 		    const char *text);

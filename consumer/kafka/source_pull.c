@@ -5,9 +5,9 @@
  */
 #include "source_impl.h"
 
-#include "bytes.h"
 #include "clock.h"
 #include "fault.h"
+#include "kafka_record.h"
 #include "log.h"
 #include "numbers.h"
 
@@ -166,49 +166,6 @@ static rd_kafka_message_t *pull_one(struct source *source,
 	return NULL;
 }
 
-static size_t count_headers(rd_kafka_message_t *rkm)
-{
-	rd_kafka_headers_t *headers;
-
-	if (rd_kafka_message_headers(rkm, &headers) !=
-	    RD_KAFKA_RESP_ERR_NO_ERROR)
-		return 0;
-	return rd_kafka_header_cnt(headers);
-}
-
-static void fill_headers(rd_kafka_message_t *rkm, struct once_header *at)
-{
-	rd_kafka_headers_t *headers;
-
-	if (rd_kafka_message_headers(rkm, &headers) !=
-	    RD_KAFKA_RESP_ERR_NO_ERROR)
-		return;
-	for (size_t i = 0;
-	     rd_kafka_header_get_all(headers, i, &at[i].name, &at[i].value.data,
-				     &at[i].value.size) ==
-	     RD_KAFKA_RESP_ERR_NO_ERROR;
-	     i++)
-		;
-}
-
-static void fill_record(struct once_record *record,
-			const struct source_partition *partition,
-			rd_kafka_message_t *rkm, struct once_header *headers,
-			size_t header_count)
-{
-	rd_kafka_timestamp_type_t type;
-
-	record->topic = partition->topic;
-	record->partition = partition->number;
-	record->offset = rkm->offset;
-	record->time_ms = rd_kafka_message_timestamp(rkm, &type);
-	record->key = bytes_of(rkm->key, rkm->key_len);
-	record->value = bytes_of(rkm->payload, rkm->len);
-	record->headers = headers;
-	record->header_count = header_count;
-	fill_headers(rkm, headers);
-}
-
 /* One block: the deliveries, and behind them all their headers. */
 static struct parcel *make_parcel(const struct source_partition *partition,
 				  rd_kafka_message_t *const *pulled,
@@ -220,7 +177,7 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 	size_t size = sizeof(*parcel) + count * sizeof(struct delivery);
 
 	for (size_t i = 0; i < count; i++)
-		header_count += count_headers(pulled[i]);
+		header_count += kafka_record_count_headers(pulled[i]);
 	parcel = malloc(size + header_count * sizeof(*headers));
 	if (parcel == NULL)
 		return NULL;
@@ -229,11 +186,11 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 	headers = (struct once_header *)(void *)&parcel->deliveries[count];
 	for (size_t i = 0; i < count; i++) {
 		struct delivery *delivery = &parcel->deliveries[i];
-		size_t own = count_headers(pulled[i]);
+		size_t own = kafka_record_count_headers(pulled[i]);
 
 		delivery->owner = pulled[i];
-		fill_record(&delivery->record, partition, pulled[i], headers,
-			    own);
+		kafka_record_fill(&delivery->record, partition->topic,
+				  pulled[i], headers, own);
 		headers += own;
 	}
 	return parcel;

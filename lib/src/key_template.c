@@ -166,7 +166,7 @@ static bool is_hex(const char *text, size_t size)
 }
 
 /* Only a character of up to four bytes at the cut makes one shorter. */
-static bool looks_abbreviated(struct once_bytes key)
+bool once__key_is_abbreviated(struct once_bytes key)
 {
 	const char *text = key.data;
 	size_t head;
@@ -237,7 +237,8 @@ enum once__key_fault once__template_format(
 	*ret_key = join(template, texts, arena);
 	if (ret_key->data == NULL)
 		return ONCE__KEY_NO_MEMORY;
-	if (ret_key->size > ONCE__KEY_MAX_SIZE || looks_abbreviated(*ret_key))
+	if (ret_key->size > ONCE__KEY_MAX_SIZE ||
+	    once__key_is_abbreviated(*ret_key))
 		return abbreviate(*ret_key, arena, ret_key);
 	return ONCE__KEY_OK;
 }

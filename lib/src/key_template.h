@@ -69,4 +69,7 @@ enum once__key_fault once__template_format(
 	struct arena *arena, struct once_bytes *ret_key,
 	const char **ret_field) ONCE_MUST_CHECK;
 
+/* Of a key that once__template_format() made: was it too long? */
+bool once__key_is_abbreviated(struct once_bytes key);
+
 #endif

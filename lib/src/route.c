@@ -134,9 +134,7 @@ static enum once_status fill(struct once_route *route,
 	route->max_crashes = options->max_crashes;
 	route->timeout_ms = options->timeout_ms;
 	route->handler = options->handler;
-	status = check_handler(options->handler, err);
-	if (status == ONCE_OK)
-		status = parse_key("msg_id", msg_id, &route->msg_id, err);
+	status = parse_key("msg_id", msg_id, &route->msg_id, err);
 	if (status == ONCE_OK && options->biz_id != NULL)
 		status = parse_key("biz_id", options->biz_id, &route->biz_id,
 				   err);
@@ -147,9 +145,9 @@ static enum once_status fill(struct once_route *route,
 	return status;
 }
 
-enum once_status once_route_create(const struct once_route_options *options,
-				   struct once_route **ret_route,
-				   struct once_error *err)
+enum once_status once__route_compile(const struct once_route_options *options,
+				     struct once_route **ret_route,
+				     struct once_error *err)
 {
 	struct once_route *route = calloc(1, sizeof(*route));
 	enum once_status status;
@@ -163,6 +161,16 @@ enum once_status once_route_create(const struct once_route_options *options,
 	}
 	*ret_route = route;
 	return ONCE_OK;
+}
+
+enum once_status once_route_create(const struct once_route_options *options,
+				   struct once_route **ret_route,
+				   struct once_error *err)
+{
+	enum once_status status = check_handler(options->handler, err);
+
+	return status == ONCE_OK ? once__route_compile(options, ret_route, err)
+				 : status;
 }
 
 void once_route_destroy(struct once_route *route)

@@ -43,6 +43,11 @@ struct once_route {
 	struct once_settings settings;
 };
 
+/* once_route_create() without a look at the handler. */
+enum once_status once__route_compile(const struct once_route_options *options,
+				     struct once_route **ret_route,
+				     struct once_error *err) ONCE_MUST_CHECK;
+
 /* What a message is known by. data NULL: none. */
 struct once__keys {
 	struct once_bytes msg_id;

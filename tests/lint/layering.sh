@@ -31,8 +31,9 @@ embedded	config
 run		admin config kafka lanes numbers post upkeep
 demo		config embedded
 client		config
+keys		config
 upkeep		config numbers
-commands	admin client config demo embedded kafka lanes numbers post run
+commands	admin client config demo embedded kafka keys lanes numbers post run
 main.c		commands'
 
 # "file header" for each include below lib/ and consumer/.

@@ -70,6 +70,42 @@ ONCE_API enum once_status once_route_create(
 ONCE_API void once_route_destroy(struct once_route *route);
 ONCE_API const char *once_route_name(const struct once_route *route);
 
+/* The keys that a route would make, for looking at messages beforehand: no
+ * handler is asked for, no database. Threads: one. */
+struct once_key_reader;
+struct once_record;
+
+struct once_read_key {
+	struct once_bytes text;   /* data NULL: the route has no such key */
+	unsigned char digest[16]; /* of scope and text */
+	int shortened;            /* to its beginning and a SHA-256 */
+};
+
+#define ONCE_FINGERPRINT_SIZE 20
+
+struct once_read_keys {
+	struct once_read_key msg_id;
+	struct once_read_key biz_id;
+	struct once_bytes fingerprint; /* data NULL: none */
+};
+
+/* `options`: the handler and how it is called don't matter. */
+ONCE_API enum once_status once_key_reader_create(
+	const struct once_route_options *options,
+	struct once_key_reader **ret_reader,
+	struct once_error *err) ONCE_MUST_CHECK;
+ONCE_API void once_key_reader_destroy(struct once_key_reader *reader);
+
+/* INVALID: a bad key, with the reason. The keys live until the next call. */
+ONCE_API enum once_status once_key_reader_read(
+	struct once_key_reader *reader, const struct once_record *record,
+	struct once_read_keys *ret_keys,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Do two fingerprints say that the payloads differ? Without one, or with two
+ * of different kinds, they don't. */
+ONCE_API int once_fingerprints_differ(struct once_bytes a, struct once_bytes b);
+
 /* ---- prefilters ---- */
 
 /* Marks of what was handled, in the process's memory and in a Redis, that stop
