@@ -95,6 +95,7 @@ struct progress {
 	bool wanted;
 	int64_t told_ms;
 	int64_t messages;
+	int64_t offsets; /* of the sample: messages at most */
 };
 
 static void tell_progress(struct progress *progress, const char *route)
@@ -104,8 +105,8 @@ static void tell_progress(struct progress *progress, const char *route)
 	    clock_ms() - progress->told_ms < TOLD_EVERY_MS)
 		return;
 	progress->told_ms = clock_ms();
-	fprintf(stderr, "\r%s: %lld messages", route,
-		(long long)progress->messages);
+	fprintf(stderr, "\r%s: %lld of at most %lld messages", route,
+		(long long)progress->messages, (long long)progress->offsets);
 }
 
 static void end_progress(const struct progress *progress)
@@ -226,6 +227,7 @@ static enum once_status survey_sample(struct reading *reading,
 	if (places == NULL)
 		return error_no_memory(err);
 	key_survey_init(&reading->survey, places, report.partition_count);
+	reading->progress.offsets = sample_offsets(sample);
 	status = sample_read(sample, take_message, reading, err);
 	end_progress(&reading->progress);
 	if (status == ONCE_OK)
@@ -291,8 +293,8 @@ static int show(struct page *page)
 	if (page->json)
 		text_adds(&page->text, "]");
 	else if (page->parked > 0)
-		text_addf(&page->text, "\n%lld messages would be parked%s",
-			  (long long)page->parked,
+		text_addf(&page->text, "\n%lld message%s would be parked%s",
+			  (long long)page->parked, page->parked == 1 ? "" : "s",
 			  page->halts ? ", and partitions would halt" : "");
 	else
 		text_adds(&page->text, page->halts

@@ -45,12 +45,11 @@ static const char *consequence(const struct keys_report *report,
 	case KEY_FINDING_CONFLICTING:
 		return report->route->on_conflict == ONCE_CONFLICT_PARK
 			       ? "same key, other payload: would be parked"
-			       : "same key, other payload: would be passed "
-				 "over";
+			       : "same key, other payload: passed over";
 	case KEY_FINDING_BAD:
 		return report->route->on_bad_key == ONCE_BAD_KEY_PARK
 			       ? "without a key: would be parked"
-			       : "without a key: their partition would halt";
+			       : "without a key: partitions would halt";
 	case COUNT_KEY_FINDINGS:
 		break;
 	}
@@ -179,7 +178,7 @@ static void add_examples(struct text *text, const struct key_survey *survey,
 		text_adds(text, "    ");
 		add_place(text, survey, at->place, at->offset);
 		if (examples != &survey->shortened_ones) {
-			text_adds(text, ", and first ");
+			text_adds(text, " after ");
 			add_place(text, survey, at->first_place,
 				  at->first_offset);
 		}
