@@ -68,6 +68,9 @@ START_TEST(a_damaged_batch_halts_its_partition_alone)
 	onced_fixture_send_series(&fixture, 10, 10);
 	restart(&server, &fixture);
 	onced_fixture_send_series(&fixture, 20, 10);
+	ck_assert_int_eq(onced_command(&onced, "keys", NULL), 1);
+	onced_check_output(&onced, "[0] halts: what stands at offset 5 can't "
+				   "be read");
 	onced_start(&onced, NULL);
 	onced_wait_until_not_ready(
 		&onced, "the batch at offset 5 can't be read", WAIT_MS);
