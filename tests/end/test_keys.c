@@ -351,6 +351,7 @@ START_TEST(what_was_aborted_or_is_still_open_is_not_read_nor_waited_for)
 	onced_fixture_send_series(&shell.fixture, 0, 3);
 	ck_assert_int_eq(keys(&shell, "--json", NULL, NULL), 0);
 	check_number(&shell, "messages", "1");
+	check_json(&shell, "->0->'partitions'->0->>'end'", "4");
 	ck_assert_ptr_null(rd_kafka_commit_transaction(rk, ADMIN_MS));
 	ck_assert_int_eq(keys(&shell, "--json", NULL, NULL), 0);
 	check_number(&shell, "messages", "5");
