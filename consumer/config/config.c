@@ -126,6 +126,7 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 		return;
 	config_check_prefilter(cfg, tree->root, faults);
 	config_check_durability(cfg, tree->root, faults);
+	config_check_retention(cfg, tree->root, faults);
 	config_check_routes(cfg, tree->root, faults);
 }
 

@@ -11,6 +11,10 @@
 
 #include <string.h>
 
+enum {
+	SHORT_RETENTION_MS = 3600 * 1000
+};
+
 static struct place place_of(const struct tree_node *node, const char *key)
 {
 	const struct tree_node *member = tree_find(node, key);
@@ -57,6 +61,17 @@ void config_check_durability(const struct config *cfg,
 		   "is kafka: what a crash of the database loses is found only "
 		   "by its own positions; write \"database\" for one of the "
 		   "two");
+}
+
+/* A producer that sends again after an hour is no rare thing. */
+void config_check_retention(const struct config *cfg,
+			    const struct tree_node *root, struct faults *faults)
+{
+	if (cfg->retention_ms <= 0 || cfg->retention_ms >= SHORT_RETENTION_MS)
+		return;
+	faults_warn(faults, place_of(root, "retention"),
+		    "retention is under an hour: a message that comes again "
+		    "later than that is new, and handled again");
 }
 
 /* The n-th item of a list. */

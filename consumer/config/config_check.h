@@ -7,6 +7,9 @@
 
 /* `root`: where the options stood, for the places. `cfg` may lack what was
  * refused before. */
+void config_check_retention(const struct config *cfg,
+			    const struct tree_node *root,
+			    struct faults *faults);
 void config_check_routes(const struct config *cfg, const struct tree_node *root,
 			 struct faults *faults);
 /* Commits that a crash may take back ask for the database's own positions. */

@@ -115,9 +115,9 @@ void keys_refuse_missing(struct reader *reader, const struct section *section,
 	if (option->kind == CONFIG_RETENTION)
 		faults_add(reader->faults, section->place,
 			   "%s is missing, and how long handled messages are "
-			   "remembered must be said; write \"%s: %s\" (rows "
-			   "are never deleted yet)",
-			   option->path, key, value);
+			   "remembered must be said; write \"%s: %s\", or "
+			   "\"%s: forever\"",
+			   option->path, key, value, key);
 	else if (option->kind == CONFIG_ROUTES)
 		faults_add(reader->faults, section->place,
 			   "%s is missing; write a list of routes, each with "

@@ -28,7 +28,7 @@
 	X(WORD,       "word")          \
 	X(COUNT,      "number")        \
 	X(DURATION,   "duration")      \
-	X(RETENTION,  "forever")       \
+	X(RETENTION,  "duration, or: forever") \
 	X(SIZE,       "size")          \
 	X(TOPICS,     "list of topics") \
 	X(PROPERTIES, "list of name=value") \

@@ -283,6 +283,7 @@ void config_print_options(FILE *out)
 			print_words(option, out);
 		if (option->kind == CONFIG_COUNT ||
 		    option->kind == CONFIG_DURATION ||
+		    option->kind == CONFIG_RETENTION ||
 		    option->kind == CONFIG_SIZE)
 			print_range(option, out);
 	}

@@ -83,10 +83,16 @@ void value_format_number(enum config_kind kind, int64_t number,
 static const char *example_of(const struct config_option *option,
 			      char text[VALUE_SIZE])
 {
-	if (config_option_has_default(option))
+	if (config_option_has_default(option) ||
+	    option->kind == CONFIG_RETENTION)
 		return option->value;
 	value_format_number(option->kind, option->min, text);
 	return text;
+}
+
+static const char *or_forever(const struct config_option *option)
+{
+	return option->kind == CONFIG_RETENTION ? ", or: forever" : "";
 }
 
 static enum once_status refuse_shape(const struct config_option *option,
@@ -100,11 +106,11 @@ static enum once_status refuse_shape(const struct config_option *option,
 				 "not a size; write a whole number with B, "
 				 "KiB, MiB or GiB, such as %s",
 				 example);
-	if (option->kind == CONFIG_DURATION)
+	if (units_of(option->kind) == duration_units)
 		return error_set(err, ONCE_INVALID,
 				 "not a duration; write a whole number with "
-				 "ms, s, m, h or d, such as %s",
-				 example);
+				 "ms, s, m, h or d, such as %s%s",
+				 example, or_forever(option));
 	return error_set(err, ONCE_INVALID,
 			 "not a number; write a whole number in digits, such "
 			 "as %s",
@@ -124,11 +130,11 @@ static enum once_status refuse_unit(const struct config_option *option,
 				 "%s; write B, KiB, MiB or GiB right behind "
 				 "the number, such as %s",
 				 fault, example);
-	if (option->kind == CONFIG_DURATION)
+	if (units_of(option->kind) == duration_units)
 		return error_set(err, ONCE_INVALID,
 				 "%s; write ms, s, m, h or d right behind the "
-				 "number, such as %s",
-				 fault, example);
+				 "number, such as %s%s",
+				 fault, example, or_forever(option));
 	return refuse_shape(option, err);
 }
 
@@ -141,20 +147,8 @@ static enum once_status refuse_range(const struct config_option *option,
 	value_format_number(option->kind, option->min, min);
 	value_format_number(option->kind, option->max, max);
 	return error_set(err, ONCE_INVALID,
-			 "out of range; write something from %s to %s", min,
-			 max);
-}
-
-static enum once_status parse_retention(const char *text, int64_t *ret_number,
-					struct once_error *err)
-{
-	if (strcmp(text, "forever") != 0)
-		return error_set(err, ONCE_INVALID,
-				 "rows are never deleted yet, so a duration "
-				 "is not available yet; write \"retention: "
-				 "forever\"");
-	*ret_number = -1;
-	return ONCE_OK;
+			 "out of range; write something from %s to %s%s", min,
+			 max, or_forever(option));
 }
 
 enum once_status value_parse_number(const struct config_option *option,
@@ -165,8 +159,10 @@ enum once_status value_parse_number(const struct config_option *option,
 	const struct unit *unit = units_of(option->kind);
 	char digits[20];
 
-	if (option->kind == CONFIG_RETENTION)
-		return parse_retention(text, ret_number, err);
+	if (option->kind == CONFIG_RETENTION && strcmp(text, "forever") == 0) {
+		*ret_number = -1;
+		return ONCE_OK;
+	}
 	if (size == 0)
 		return refuse_shape(option, err);
 	while (unit->word != NULL && strcmp(unit->word, text + size) != 0)

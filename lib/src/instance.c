@@ -21,6 +21,13 @@ static const char lock_sql[] =
 static const char sign_off_sql[] =
 	"DELETE FROM once.instance WHERE id = $1::uuid";
 
+/* One order for all, and a time that another session's later one stands for. */
+static const char join_sql[] =
+	"INSERT INTO once.consumer_group (consumer_id, group_name) "
+	"SELECT c.id, $2::text FROM unnest($1::int8[]) AS c (id) ORDER BY 1 "
+	"ON CONFLICT (consumer_id, group_name) DO UPDATE "
+	"SET seen_at = greatest(consumer_group.seen_at, excluded.seen_at)";
+
 static const char no_sync_sql[] =
 	"SELECT set_config('synchronous_commit', 'off', true)";
 
@@ -59,6 +66,21 @@ void once__instance_sign_on(struct once__pg *pg,
 				  ONCE_TEXT(bytes_text(instance->host)),
 				  once__pg_int8(pid, instance->pid),
 				  ONCE_TEXT(bytes_text(once_version()))));
+}
+
+void once__instance_join(struct once__pg *pg,
+			 const struct once_instance *instance,
+			 const int64_t *consumer_ids, size_t count)
+{
+	struct once__pg_array ids = { 0 };
+
+	once__pg_array_init(&ids, ONCE__PG_INT8);
+	for (size_t i = 0; i < count; i++)
+		once__pg_array_add_int8(&ids, consumer_ids[i]);
+	once__pg_send(pg, ONCE__PG_OURS, join_sql,
+		      ONCE_PARAMS(once__pg_array_param(&ids),
+				  ONCE_TEXT(bytes_text(instance->group))));
+	once__pg_array_fini(&ids);
 }
 
 void once__instance_sign_off(struct once__pg *pg,

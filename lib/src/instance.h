@@ -18,6 +18,11 @@ struct once__place {
 /* Queue the row and the lock of this session. */
 void once__instance_sign_on(struct once__pg *pg,
 			    const struct once_instance *instance);
+/* Queue that its group claims under these: the cleaner asks for the positions
+ * of such groups. */
+void once__instance_join(struct once__pg *pg,
+			 const struct once_instance *instance,
+			 const int64_t *consumer_ids, size_t count);
 void once__instance_sign_off(struct once__pg *pg,
 			     const struct once_instance *instance);
 

@@ -191,6 +191,10 @@ static enum once_status sign_on(struct once_session *session,
 	for (size_t i = 0; i < session->route_count; i++)
 		session->consumer_ids[i] =
 			get_consumer(pg, session->routes[i]->scope);
+	if (session->instance != NULL)
+		once__instance_join(pg, session->instance,
+				    session->consumer_ids,
+				    session->route_count);
 	(void)once__intercept_connect(&session->intercept, pg, session->routes,
 				      session->route_count);
 	if (once__pg_commit(pg) == ONCE__PG_COMMITTED)

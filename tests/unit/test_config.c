@@ -153,6 +153,8 @@ static size_t count_lines(const char *text)
 	"    topics: [refunds]\n" \
 	"    plugin: handlers/refund.so\n"
 #define GOOD KAFKA ROUTE
+#define RETENTION(text) \
+	"kafka:\n  brokers: a:1\n  group: g\nretention: " text "\n" ROUTE
 
 /* clang-format off */
 static const struct broken {
@@ -190,7 +192,7 @@ static const struct broken {
 	/* missing */
 	{ "kafka:\n  group: g\nretention: forever\n" ROUTE, ":1:1", "kafka.brokers is missing", "\"brokers: localhost:9092\" under kafka" },
 	{ "kafka:\n  brokers: a:1\nretention: forever\n" ROUTE, ":1:1", "kafka.group is missing", "under kafka" },
-	{ "kafka:\n  brokers: a:1\n  group: g\n" ROUTE, ":1:1", "retention is missing", "\"retention: forever\"" },
+	{ "kafka:\n  brokers: a:1\n  group: g\n" ROUTE, ":1:1", "retention is missing", "\"retention: 30d\", or \"retention: forever\"" },
 	{ KAFKA, ":1:1", "handlers is missing", "name, topics and plugin" },
 	{ KAFKA "handlers: []\n", ":5:11", "must be a list of routes", "- name: refund" },
 	{ KAFKA "handlers:\n  name: refund\n", ":5:1", "must be a list of routes", "- name: refund" },
@@ -260,9 +262,11 @@ static const struct broken {
 	{ GOOD "prefilter:\n  redis:\n    url: rediss://localhost\n", ":11:10", "prefilter.redis.url", "TLS" },
 	{ GOOD "prefilter:\n  redis:\n    url: redis://h\n    timeout: 5d\n", ":12:14", "out of range", "1m" },
 	{ GOOD "prefilter:\n  redis:\n    url: redis://h\n    on_unavailable: wait\n", ":12:21", "not one of", "\"pause\"" },
-	/* not available yet */
-	{ "kafka:\n  brokers: a:1\n  group: g\nretention: 30d\n" ROUTE,
-	  ":4:12", "rows are never deleted yet", "\"retention: forever\"" },
+	/* retention */
+	{ RETENTION("30"), ":4:12", "the unit is missing", "such as 30d, or: forever" },
+	{ RETENTION("always"), ":4:12", "not a duration", "such as 30d, or: forever" },
+	{ RETENTION("999ms"), ":4:12", "out of range", "from 1s to 36500d, or: forever" },
+	{ RETENTION("36501d"), ":4:12", "out of range", "from 1s to 36500d, or: forever" },
 	/* what stands for something else */
 	{ GOOD "lanes: ${ONCE_TEST_UNSET}\n", ":9:8", "\"ONCE_TEST_UNSET\" is not set", "${ONCE_TEST_UNSET:-default}" },
 	{ GOOD "lanes: ${ONCE_TEST_UNSET\n", ":9:8", "is missing", "${NAME}" },
@@ -295,7 +299,25 @@ START_TEST(no_retention_is_an_error_that_says_what_to_write) /* C56 */
 
 	load_text(&loaded, "kafka:\n  brokers: a:1\n  group: g\n" ROUTE);
 	ck_assert_ptr_null(loaded.cfg);
-	check_line_has(loaded.faults, ":1:1", "write \"retention: forever\"");
+	check_line_has(loaded.faults, ":1:1",
+		       "write \"retention: 30d\", or \"retention: forever\"");
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(a_retention_is_a_duration_and_a_short_one_is_warned_of)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, RETENTION("90d"));
+	ck_assert_ptr_nonnull(loaded.cfg);
+	ck_assert_int_eq(loaded.cfg->retention_ms, INT64_C(90) * 86400 * 1000);
+	ck_assert_str_eq(loaded.faults, "");
+	unload(&loaded);
+	load_text(&loaded, RETENTION("59m"));
+	ck_assert_ptr_nonnull(loaded.cfg);
+	check_line_has(loaded.faults, ":4:12",
+		       "warning: retention is under an hour");
 	unload(&loaded);
 }
 END_TEST
@@ -920,6 +942,8 @@ static TCase *faults_case(void)
 		tcase, a_broken_configuration_is_told_with_its_place_and_remedy,
 		0, COUNT(all_broken));
 	tcase_add_test(tcase, no_retention_is_an_error_that_says_what_to_write);
+	tcase_add_test(tcase,
+		       a_retention_is_a_duration_and_a_short_one_is_warned_of);
 	tcase_add_test(tcase, a_commit_that_waits_for_no_disk_is_a_setting);
 	tcase_add_test(
 		tcase,

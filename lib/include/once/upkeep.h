@@ -1,0 +1,94 @@
+/*
+ * once/upkeep.h - retention: the log is cleaned of what is old, by one at a
+ * time, in transactions that are short.
+ *
+ * A row goes when it is older than the retention by the database's clock, and
+ * no group that reads under its scope stands at or before its message: however
+ * long a group was away, what it reads again is still known.
+ *
+ * Threads: a cleaner belongs to the thread that opened it.
+ */
+#ifndef ONCE_UPKEEP_H
+#define ONCE_UPKEEP_H
+
+#include <once/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct once_cleaner;
+
+struct once_cleaner_options {
+	const char *conninfo;
+	const char *application_name; /* for pg_stat_activity */
+	const char *const *scopes;    /* they outlive it */
+	size_t scope_count;
+	int64_t retention_ms; /* -1: for ever, nothing is removed */
+	int dry_run;          /* only count */
+	const char *person;   /* NULL: else each transaction that removes */
+	const char *subject;  /* something says so in once.audit: who, what */
+};
+
+/* Connect. TRANSIENT: the server isn't there now. CONFIG: the schema is another
+ * one. */
+ONCE_API enum once_status once_cleaner_open(
+	const struct once_cleaner_options *options,
+	struct once_cleaner **ret_cleaner,
+	struct once_error *err) ONCE_MUST_CHECK;
+ONCE_API void once_cleaner_close(struct once_cleaner *cleaner);
+
+/* What one transaction did. */
+struct once_clean_step {
+	size_t scope;    /* index into the options' */
+	int64_t removed; /* dry_run: would have been */
+	int64_t kept;    /* old, but a group may read them again */
+	int64_t took_ms;
+	int busy;       /* another cleaner has this scope now */
+	int scope_done; /* until the next round */
+	int round_done; /* the next step begins a new round */
+};
+
+/*
+ * One transaction's worth: old rows of one scope, so many as take a tenth or a
+ * fifth of a second. It waits for nobody's lock. A round goes over each scope
+ * once, from its oldest row on.
+ *
+ * Errors: TRANSIENT and the others leave the database as it was before the
+ * step; close the cleaner.
+ */
+ONCE_API enum once_status once_cleaner_step(
+	struct once_cleaner *cleaner, struct once_clean_step *ret_step,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* The log of one scope. */
+struct once_log_reading {
+	const char *scope; /* ends with the call */
+	int64_t rows;      /* exact below 10,000, else the planner's guess */
+	int exact;
+	int64_t oldest_ms;  /* age of the oldest row; -1: there is none */
+	int64_t overdue_ms; /* since when the oldest that may go should have
+			     * gone; 0: there is none */
+	int known;          /* it is one of the options' scopes, */
+	size_t index;       /* this one */
+};
+
+typedef void once_log_reading_f(void *arg,
+				const struct once_log_reading *reading);
+
+/* Told of each scope that the database knows. Cheap: by an index. */
+ONCE_API enum once_status once_cleaner_read(
+	struct once_cleaner *cleaner, once_log_reading_f *told, void *arg,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Before a scope is cleaned that isn't one's own: INVALID, the database doesn't
+ * know it; FENCED, a running process reads under it. */
+ONCE_API enum once_status once_cleaner_check_foreign(
+	struct once_cleaner *cleaner, const char *scope,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

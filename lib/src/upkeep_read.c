@@ -1,0 +1,146 @@
+/* How large and how old the log is, by scope. Read by the index, from the old
+ * end: never the whole table. */
+#include "upkeep_impl.h"
+
+#include "bytes.h"
+#include "error.h"
+#include "pg_array.h"
+
+#include <string.h>
+
+/* A scope's share is the planner's, where it was often enough to be noted, else
+ * of what is left. Of the rows that may go, only the oldest thousand are looked
+ * at. */
+static const char read_sql[] =
+	"WITH noted AS MATERIALIZED ("
+	"SELECT n.id, n.share FROM pg_stats AS s CROSS JOIN LATERAL unnest("
+	"s.most_common_vals::text::int8[], s.most_common_freqs) AS n "
+	"(id, share) WHERE s.schemaname = 'once' "
+	"AND s.tablename = 'consume_log' AND s.attname = 'consumer_id'"
+	"), size AS MATERIALIZED ("
+	"SELECT reltuples::float8 AS rows, (SELECT 1 - coalesce(sum(share), 0) "
+	"FROM noted) AS rest FROM pg_class "
+	"WHERE oid = 'once.consume_log'::regclass) "
+	"SELECT c.scope, few.rows, "
+	"greatest(few.rows, size.rows * coalesce(noted.share, size.rest))::int8, "
+	"(extract(epoch FROM now() - first.at) * 1000)::int8, "
+	"(extract(epoch FROM now() - due.at) * 1000)::int8 - $1::int8 "
+	"FROM once.consumer AS c CROSS JOIN size "
+	"LEFT JOIN noted ON noted.id = c.id "
+	"LEFT JOIN LATERAL (SELECT l.consumed_at AS at "
+	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
+	"ORDER BY l.consumed_at LIMIT 1) AS first ON true "
+	"LEFT JOIN LATERAL (SELECT min(o.consumed_at) AS at FROM ("
+	"SELECT l.topic, l.partition, l.message_offset, l.consumed_at "
+	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
+	"AND $1::int8 >= 0 "
+	"AND l.consumed_at < now() - $1::int8 * interval '1 millisecond' "
+	"ORDER BY l.consumed_at LIMIT 1000) AS o "
+	"LEFT JOIN (" ONCE__HELD_SQL(
+		"c.id") ") AS h USING (topic, partition) "
+			"WHERE h.next_offset IS NULL OR o.message_offset < h.next_offset) "
+			"AS due ON true "
+			"CROSS JOIN LATERAL (SELECT count(*) AS rows FROM ("
+			"SELECT FROM once.consume_log AS l WHERE l.consumer_id = c.id "
+			"ORDER BY l.consumed_at LIMIT 10000) AS l) AS few "
+			"ORDER BY c.scope";
+
+enum {
+	COUNTED_ROWS = 10000
+};
+
+/* The group's processes that were started before they last read under the
+ * scope: those started since have other routes. */
+static const char foreign_sql[] =
+	"SELECT (SELECT i.host || ', pid ' || i.pid || ', of group ' "
+	"|| i.group_name FROM once.consumer_group AS g "
+	"JOIN once.instance AS i ON i.group_name = g.group_name "
+	"AND i.started_at <= g.seen_at WHERE g.consumer_id = c.id "
+	"AND once.is_alive(i.id) LIMIT 1) "
+	"FROM once.consumer AS c WHERE c.scope = $1::text";
+
+static void find_scope(const struct once_cleaner *cleaner,
+		       struct once_log_reading *reading)
+{
+	const struct once_cleaner_options *options = &cleaner->options;
+
+	for (size_t i = 0; i < options->scope_count; i++) {
+		if (strcmp(options->scopes[i], reading->scope) != 0)
+			continue;
+		reading->known = 1;
+		reading->index = i;
+	}
+}
+
+static int64_t int64_or(const struct once_rows *rows, size_t row, size_t column,
+			int64_t otherwise)
+{
+	if (once_rows_get(rows, row, column).data == NULL)
+		return otherwise;
+	return once__rows_int64(rows, row, column);
+}
+
+static void tell_row(const struct once_cleaner *cleaner,
+		     const struct once_rows *rows, size_t row,
+		     once_log_reading_f *told, void *arg)
+{
+	struct once_log_reading reading = {
+		.scope = once_rows_get(rows, row, 0).data,
+		.rows = once__rows_int64(rows, row, 1),
+		.exact = once__rows_int64(rows, row, 1) < COUNTED_ROWS,
+		.oldest_ms = int64_or(rows, row, 3, -1),
+		.overdue_ms = int64_or(rows, row, 4, 0),
+	};
+
+	if (!reading.exact)
+		reading.rows = once__rows_int64(rows, row, 2);
+	find_scope(cleaner, &reading);
+	told(arg, &reading);
+}
+
+enum once_status once_cleaner_read(struct once_cleaner *cleaner,
+				   once_log_reading_f *told, void *arg,
+				   struct once_error *err)
+{
+	const int64_t retention_ms = cleaner->options.retention_ms;
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+	char retention[24];
+
+	once__pg_begin(cleaner->pg);
+	rows = once__pg_exec(
+		cleaner->pg, ONCE__PG_OURS, read_sql,
+		ONCE_PARAMS(once__pg_int8(
+			retention, retention_ms < 0 ? -1 : retention_ms)));
+	if (rows == NULL)
+		status = once__pg_error(cleaner->pg, err);
+	for (size_t row = 0; rows != NULL && row < once_rows_count(rows); row++)
+		tell_row(cleaner, rows, row, told, arg);
+	once__pg_rollback(cleaner->pg);
+	return status;
+}
+
+enum once_status once_cleaner_check_foreign(struct once_cleaner *cleaner,
+					    const char *scope,
+					    struct once_error *err)
+{
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+
+	once__pg_begin(cleaner->pg);
+	rows = once__pg_exec(cleaner->pg, ONCE__PG_OURS, foreign_sql,
+			     ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
+	if (rows == NULL)
+		status = once__pg_error(cleaner->pg, err);
+	else if (once_rows_count(rows) == 0)
+		status = error_set(err, ONCE_INVALID,
+				   "the database knows no scope \"%s\"", scope);
+	else if (once_rows_get(rows, 0, 0).data != NULL)
+		status = error_set(
+			err, ONCE_FENCED,
+			"a running process reads under scope \"%s\" (%s); it "
+			"cleans it by its own retention",
+			scope, (const char *)once_rows_get(rows, 0, 0).data);
+	once__pg_rollback(cleaner->pg);
+	return status;
+}
