@@ -61,6 +61,14 @@
 	  "Time a lane has spent in batches.", "lane")                         \
 	X(PARKED, "onced_parked", GAUGE, NULL,                                 \
 	  "Messages set aside in the database.", "route", "state")             \
+	X(LOG_ROWS, "onced_log_rows", GAUGE, NULL,                             \
+	  "Rows of the log, about.", "route")                                  \
+	X(LOG_OLDEST, "onced_log_oldest_age_seconds", GAUGE, NULL,             \
+	  "Age of the oldest row of the log.", "route")                        \
+	X(LOG_OVERDUE, "onced_log_overdue_seconds", GAUGE, NULL,               \
+	  "How far the removal of old rows is behind; 0: nothing is left to remove.", "route") \
+	X(LOG_DELETED, "onced_log_deleted", COUNTER, NULL,                     \
+	  "Rows of the log that this process has removed.", "route")           \
 	X(BUILD_INFO, "onced_build_info", GAUGE, NULL,                         \
 	  "1; the versions are in the labels.", "version", "librdkafka", "libpq")
 /* clang-format on */

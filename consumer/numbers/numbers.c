@@ -32,6 +32,10 @@ struct route_numbers {
 	struct metric_cell *resumed;
 	struct metric_cell *handler_seconds;
 	struct metric_cell *parked[COUNT_STATES];
+	struct metric_cell *log_rows;
+	struct metric_cell *log_oldest;
+	struct metric_cell *log_overdue;
+	struct metric_cell *log_deleted;
 };
 
 struct numbers {
@@ -122,6 +126,18 @@ static void find_caused(struct numbers *numbers, struct route_numbers *route)
 	}
 }
 
+static void find_log(struct numbers *numbers, struct route_numbers *route)
+{
+	const char *name = route->name;
+
+	route->log_rows = cell(numbers, METRIC_LOG_ROWS, name, NULL, NULL);
+	route->log_oldest = cell(numbers, METRIC_LOG_OLDEST, name, NULL, NULL);
+	route->log_overdue =
+		cell(numbers, METRIC_LOG_OVERDUE, name, NULL, NULL);
+	route->log_deleted =
+		cell(numbers, METRIC_LOG_DELETED, name, NULL, NULL);
+}
+
 static void find_route(struct numbers *numbers, struct route_numbers *route,
 		       const char *name)
 {
@@ -134,6 +150,7 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 	route->parked[0] = cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] = cell(numbers, METRIC_PARKED, name, "dead", NULL);
 	find_staged(numbers, route);
+	find_log(numbers, route);
 	find_keyed(numbers, route);
 	find_caused(numbers, route);
 }
@@ -298,6 +315,21 @@ void numbers_parked_set(struct numbers *numbers, size_t route,
 {
 	metric_set(numbers->routes[route].parked[0], (double)count->waiting);
 	metric_set(numbers->routes[route].parked[1], (double)count->dead);
+}
+
+void numbers_log_set(struct numbers *numbers, size_t route, double rows,
+		     double oldest_seconds, double overdue_seconds)
+{
+	const struct route_numbers *set = &numbers->routes[route];
+
+	metric_set(set->log_rows, rows);
+	metric_set(set->log_oldest, oldest_seconds);
+	metric_set(set->log_overdue, overdue_seconds);
+}
+
+void numbers_log_deleted(struct numbers *numbers, size_t route, double count)
+{
+	metric_add(numbers->routes[route].log_deleted, count);
 }
 
 /* ---- partitions ---- */

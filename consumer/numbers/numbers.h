@@ -50,6 +50,11 @@ void numbers_parked_set(struct numbers *numbers, size_t route,
 /* admin: before the page is made; `view` NULL: there is no prefilter */
 void numbers_prefilter_set(struct numbers *numbers,
 			   const struct once_prefilter_view *view);
+/* cleaner: how the log of a route stands */
+void numbers_log_set(struct numbers *numbers, size_t route, double rows,
+		     double oldest_seconds, double overdue_seconds);
+/* cleaner: so many rows were removed, and that is committed */
+void numbers_log_deleted(struct numbers *numbers, size_t route, double count);
 
 /* main: what became of all messages, in one line. A clean stop leaves nothing
  * in flight, so what comes in is what goes out. */

@@ -8,6 +8,7 @@
 
 #include "admin.h"
 #include "bytes.h"
+#include "cleaner.h"
 #include "clock.h"
 #include "error.h"
 #include "exit_codes.h"
@@ -29,6 +30,7 @@
 enum {
 	LOOK_EVERY_MS = 100,
 	STOP_LOOK_EVERY_MS = 5,
+	CLEANER_GRACE_MS = 2000,
 	STUCK_GRACE_MS = 60000
 };
 
@@ -44,6 +46,7 @@ struct runtime {
 	unsigned lane_count;     /* started */
 	struct identity identity;
 	struct admin *admin;
+	struct cleaner *cleaner;
 };
 
 /* ---- what the admin pages say ---- */
@@ -238,6 +241,9 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 		status = start_admin(runtime, err);
 	if (status == ONCE_OK)
 		status = source_start(runtime->source, runtime->orders, err);
+	if (status == ONCE_OK)
+		status = cleaner_start(cfg, runtime->numbers, &runtime->cleaner,
+				       err);
 	return status;
 }
 
@@ -245,6 +251,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 
 static void tear_down(struct runtime *runtime)
 {
+	cleaner_destroy(runtime->cleaner);
 	admin_stop(runtime->admin);
 	for (unsigned i = 0; i < runtime->lane_count; i++)
 		lane_destroy(runtime->lanes[i]);
@@ -337,6 +344,7 @@ static bool drain(struct runtime *runtime)
 	int64_t end_ms = clock_ms() + runtime->cfg->shutdown_timeout_ms;
 
 	log_info(NULL, "stopping");
+	cleaner_ask_to_stop(runtime->cleaner);
 	source_stop(runtime->source);
 	while (!have_ended(runtime)) {
 		int taken = take_signal(STOP_LOOK_EVERY_MS);
@@ -346,6 +354,22 @@ static bool drain(struct runtime *runtime)
 			return false;
 	}
 	return true;
+}
+
+/* It holds nothing that somebody waits for: if the database doesn't answer it,
+ * the process ends without it. */
+static void leave_cleaner(const struct runtime *runtime)
+{
+	int64_t end_ms = clock_ms() + CLEANER_GRACE_MS;
+
+	while (!cleaner_has_ended(runtime->cleaner)) {
+		if (clock_ms() > end_ms) {
+			log_info(NULL, "the cleaner's session doesn't end; it "
+				       "is left behind");
+			_exit(EXIT_CODE_OK);
+		}
+		take_signal(STOP_LOOK_EVERY_MS);
+	}
 }
 
 int runtime_run(const struct config *cfg)
@@ -375,6 +399,7 @@ int runtime_run(const struct config *cfg)
 		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
 	numbers_log_sums(runtime.numbers, "stopped");
+	leave_cleaner(&runtime);
 	tear_down(&runtime);
 	return EXIT_CODE_OK;
 }

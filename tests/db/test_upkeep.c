@@ -439,8 +439,9 @@ int main(void)
 		tests,
 		the_log_is_read_by_scope_and_those_without_a_route_are_told);
 	tcase_add_test(tests, what_may_not_go_is_not_overdue);
-	tcase_add_test(tests,
-		       a_scope_is_somebody_elses_while_a_process_reads_under_it);
+	tcase_add_test(
+		tests,
+		a_scope_is_somebody_elses_while_a_process_reads_under_it);
 	tcase_add_test(tests, what_a_person_has_removed_is_written_down);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

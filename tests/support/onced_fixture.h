@@ -108,6 +108,7 @@ struct onced_options {
 	const char *property;  /* one more of Kafka's: "name=value" */
 	const char *session;   /* lines instead of a session's times; 6 s */
 	const char *route;     /* more lines of the route */
+	const char *retention; /* "forever" */
 	const char *database;  /* more lines of the section "database" */
 	const char *prefilter; /* lines of the section "prefilter" */
 };

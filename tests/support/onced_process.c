@@ -60,7 +60,7 @@ static void write_process(FILE *file, const struct onced *onced,
 		"  conninfo: %s\n"
 		"%s"
 		"%s%s"
-		"retention: forever\n"
+		"retention: %s\n"
 		"lanes: %s\n"
 		"batch:\n"
 		"  max_messages: %s\n"
@@ -72,9 +72,10 @@ static void write_process(FILE *file, const struct onced *onced,
 		or_else(options->conninfo, onced->fixture->pg.conninfo),
 		or_else(options->database, ""),
 		options->prefilter == NULL ? "" : "prefilter:\n",
-		or_else(options->prefilter, ""), or_else(options->lanes, "2"),
-		or_else(options->batch, "500"), onced->port,
-		or_else(options->log_level, "info"),
+		or_else(options->prefilter, ""),
+		or_else(options->retention, "forever"),
+		or_else(options->lanes, "2"), or_else(options->batch, "500"),
+		onced->port, or_else(options->log_level, "info"),
 		or_else(options->shutdown, "20s"));
 }
 

@@ -114,6 +114,27 @@ START_TEST(histograms_are_cumulative_and_end_with_all)
 }
 END_TEST
 
+START_TEST(the_log_of_a_route_has_its_size_its_age_and_its_backlog) /* C57 */
+{
+	struct numbers *numbers = create();
+
+	ck_assert_double_eq(
+		SAMPLE("onced_log_overdue_seconds{route=\"refund\"}"), 0);
+	numbers_log_set(numbers, 0, 1e6, 86400, 12.5);
+	numbers_log_deleted(numbers, 0, 500);
+	numbers_log_deleted(numbers, 0, 700);
+	ck_assert_double_eq(SAMPLE("onced_log_rows{route=\"refund\"}"), 1e6);
+	ck_assert_double_eq(
+		SAMPLE("onced_log_oldest_age_seconds{route=\"refund\"}"),
+		86400);
+	ck_assert_double_eq(
+		SAMPLE("onced_log_overdue_seconds{route=\"refund\"}"), 12.5);
+	ck_assert_double_eq(SAMPLE("onced_log_deleted_total{route=\"refund\"}"),
+			    1200);
+	numbers_destroy(numbers);
+}
+END_TEST
+
 START_TEST(a_partition_that_left_is_not_shown)
 {
 	struct numbers *numbers = create();
@@ -219,6 +240,8 @@ int main(void)
 
 	tcase_add_test(tests, each_ending_has_a_counter_of_its_own);
 	tcase_add_test(tests, histograms_are_cumulative_and_end_with_all);
+	tcase_add_test(tests,
+		       the_log_of_a_route_has_its_size_its_age_and_its_backlog);
 	tcase_add_test(tests, a_partition_that_left_is_not_shown);
 	tcase_add_test(tests,
 		       every_line_of_the_page_is_a_sample_or_says_what_follows);

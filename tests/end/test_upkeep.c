@@ -1,0 +1,176 @@
+/*
+ * test_upkeep.c - the log is cleaned while onced runs, or by onced gc.
+ */
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	WAIT_MS = 30000,
+	SENT = 40
+};
+
+static const char count_log[] = "SELECT count(*) FROM once.consume_log";
+
+struct upkeep {
+	struct onced_fixture fixture;
+	struct onced onced;
+};
+
+static void start(struct upkeep *upkeep, const char *retention)
+{
+	const struct onced_options options = { .retention = retention };
+
+	onced_fixture_init(&upkeep->fixture, 2);
+	/* what is cleaned is missed by it */
+	onced_fixture_without_monitor(&upkeep->fixture);
+	onced_init(&upkeep->onced, &upkeep->fixture, &options);
+	onced_start(&upkeep->onced, NULL);
+	onced_wait_until_ready(&upkeep->onced, WAIT_MS);
+}
+
+static void send_and_wait(struct upkeep *upkeep, int64_t first, int64_t count)
+{
+	onced_fixture_send_series(&upkeep->fixture, first, count);
+	onced_fixture_wait_for_all(&upkeep->fixture, WAIT_MS);
+}
+
+static void stop(struct upkeep *upkeep)
+{
+	ck_assert_int_eq(onced_stop(&upkeep->onced), 0);
+	onced_fixture_fini(&upkeep->fixture);
+}
+
+/* ---- the cleaner's thread ---- */
+
+static bool has_removed_all(void *arg)
+{
+	return onced_get_metric(arg, "onced_log_deleted_total", NULL) == SENT &&
+	       onced_get_metric(arg, "onced_log_rows", NULL) == 0;
+}
+
+START_TEST(the_log_is_cleaned_while_messages_are_handled)
+{
+	struct upkeep upkeep;
+
+	start(&upkeep, "2s");
+	send_and_wait(&upkeep, 0, SENT);
+	onced_fixture_wait_for(&upkeep.fixture, count_log, 0, WAIT_MS);
+	ck_assert(wait_until(has_removed_all, &upkeep.onced, WAIT_MS));
+	ck_assert_int_eq(onced_get_metric(&upkeep.onced,
+					  "onced_log_overdue_seconds", NULL),
+			 0);
+	send_and_wait(&upkeep, SENT, SENT);
+	onced_fixture_check_effects(&upkeep.fixture, 2 * SENT);
+	stop(&upkeep);
+}
+END_TEST
+
+static bool is_overdue(void *arg)
+{
+	return onced_get_metric(arg, "onced_log_overdue_seconds", NULL) > 0;
+}
+
+static bool is_not_overdue(void *arg)
+{
+	return onced_get_metric(arg, "onced_log_overdue_seconds", NULL) == 0;
+}
+
+static const char hold_sql[] =
+	"SELECT pg_advisory_lock(hashtextextended("
+	"'onced cleaner ' || id, 0)) FROM once.consumer";
+
+/* Rows are older than they should be, and nobody can remove them. */
+START_TEST(what_the_cleaner_is_behind_is_a_metric) /* C57 */
+{
+	struct upkeep upkeep;
+
+	start(&upkeep, "1s");
+	pg_fixture_run(&upkeep.fixture.pg, hold_sql);
+	send_and_wait(&upkeep, 0, SENT);
+	ck_assert(wait_until(is_overdue, &upkeep.onced, WAIT_MS));
+	ck_assert_int_ge(onced_get_metric(&upkeep.onced,
+					  "onced_log_oldest_age_seconds", NULL),
+			 1);
+	ck_assert_int_eq(pg_fixture_get_int64(&upkeep.fixture.pg, count_log),
+			 SENT);
+	pg_fixture_run(&upkeep.fixture.pg, "SELECT pg_advisory_unlock_all()");
+	ck_assert(wait_until(is_not_overdue, &upkeep.onced, WAIT_MS));
+	onced_fixture_wait_for(&upkeep.fixture, count_log, 0, WAIT_MS);
+	stop(&upkeep);
+}
+END_TEST
+
+START_TEST(a_cleaner_whose_session_is_cut_says_so_once_and_comes_back)
+{
+	struct upkeep upkeep;
+
+	start(&upkeep, "1s");
+	onced_fixture_wait_for(&upkeep.fixture,
+			       "SELECT count(*) FROM pg_stat_activity "
+			       "WHERE application_name = 'onced cleaner' "
+			       "AND datname = current_database()",
+			       1, WAIT_MS);
+	pg_fixture_run(&upkeep.fixture.pg,
+		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+		       "WHERE application_name = 'onced cleaner' "
+		       "AND datname = current_database()");
+	onced_wait_for_log(&upkeep.onced, "the log isn't cleaned now", WAIT_MS);
+	onced_wait_for_log(&upkeep.onced, "the log is cleaned again", WAIT_MS);
+	send_and_wait(&upkeep, 0, SENT);
+	onced_fixture_wait_for(&upkeep.fixture, count_log, 0, WAIT_MS);
+	stop(&upkeep);
+}
+END_TEST
+
+static bool is_very_old(void *arg)
+{
+	return onced_get_metric(arg, "onced_log_oldest_age_seconds", NULL) >=
+	       INT64_C(1000) * 86400;
+}
+
+START_TEST(for_ever_removes_nothing_and_is_told_in_numbers)
+{
+	struct upkeep upkeep;
+
+	onced_fixture_init(&upkeep.fixture, 2);
+	onced_init(&upkeep.onced, &upkeep.fixture, NULL);
+	onced_start(&upkeep.onced, NULL);
+	send_and_wait(&upkeep, 0, SENT);
+	ck_assert_int_eq(onced_stop(&upkeep.onced), 0);
+	pg_fixture_run(&upkeep.fixture.pg,
+		       "UPDATE once.consume_log "
+		       "SET consumed_at = now() - interval '1000 days'");
+	onced_start(&upkeep.onced, NULL); /* it looks at its start */
+	onced_wait_until_ready(&upkeep.onced, WAIT_MS);
+	ck_assert(wait_until(is_very_old, &upkeep.onced, WAIT_MS));
+	ck_assert_int_eq(
+		onced_get_metric(&upkeep.onced, "onced_log_rows", NULL), SENT);
+	ck_assert_int_eq(onced_get_metric(&upkeep.onced,
+					  "onced_log_overdue_seconds", NULL),
+			 0);
+	ck_assert_int_eq(pg_fixture_get_int64(&upkeep.fixture.pg, count_log),
+			 SENT);
+	stop(&upkeep);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("upkeep");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(tests, the_log_is_cleaned_while_messages_are_handled);
+	tcase_add_test(tests, what_the_cleaner_is_behind_is_a_metric);
+	tcase_add_test(
+		tests,
+		a_cleaner_whose_session_is_cut_says_so_once_and_comes_back);
+	tcase_add_test(tests, for_ever_removes_nothing_and_is_told_in_numbers);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
