@@ -62,6 +62,8 @@ struct arguments {
 	size_t operand_count;
 };
 
+struct text;
+
 typedef int command_f(const struct arguments *arguments);
 
 struct command {
@@ -80,11 +82,15 @@ extern const struct command command_check;
 extern const struct command command_migrate;
 extern const struct command command_dev;
 extern const struct command command_demo;
+extern const struct command command_gc;
 extern const struct command command_keys;
 extern const struct command command_seek;
 extern const struct command command_status;
 extern const struct command command_parked;
 extern const struct command command_version;
+
+/* For the audit: name@host. */
+void command_add_person(struct text *person);
 
 /* The checked configuration, or NULL when all its faults are on stderr. */
 struct config *command_load_config(const struct arguments *arguments);

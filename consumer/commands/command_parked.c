@@ -4,10 +4,8 @@
 #include "parked_choice.h"
 #include "parked_print.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- list and show ---- */
 
@@ -136,24 +134,6 @@ static const struct deed redrive_deed = { "redrive",
 static const struct deed discard_deed = { "discard",
 					  "discarded: ", once_parked_discard };
 
-/* For the audit: name@host. */
-static void add_person(struct text *person)
-{
-	char host[256] = "";
-	char buffer[4096];
-	struct passwd entry;
-	struct passwd *found = NULL;
-
-	getpwuid_r(getuid(), &entry, buffer, sizeof(buffer), &found);
-	if (found != NULL && bytes_are_utf8(bytes_text(found->pw_name)))
-		text_adds(person, found->pw_name);
-	else
-		text_addf(person, "uid %lu", (unsigned long)getuid());
-	if (gethostname(host, sizeof(host) - 1) == 0 &&
-	    bytes_are_utf8(bytes_text(host)))
-		text_addf(person, "@%s", host);
-}
-
 static const char *plural(int64_t count)
 {
 	return count == 1 ? "message" : "messages";
@@ -189,7 +169,7 @@ static int change_chosen(const struct deed *deed,
 	struct once_error err;
 	enum once_status status;
 
-	add_person(&person);
+	command_add_person(&person);
 	order.person = person.data;
 	if (order.filter.state == ONCE_PARKED_ANY &&
 	    arguments->given[OPTION_WAITING] == NULL)

@@ -80,9 +80,8 @@ static bool is_not_overdue(void *arg)
 	return onced_get_metric(arg, "onced_log_overdue_seconds", NULL) == 0;
 }
 
-static const char hold_sql[] =
-	"SELECT pg_advisory_lock(hashtextextended("
-	"'onced cleaner ' || id, 0)) FROM once.consumer";
+static const char hold_sql[] = "SELECT pg_advisory_lock(hashtextextended("
+			       "'onced cleaner ' || id, 0)) FROM once.consumer";
 
 /* Rows are older than they should be, and nobody can remove them. */
 START_TEST(what_the_cleaner_is_behind_is_a_metric) /* C57 */
@@ -159,6 +158,149 @@ START_TEST(for_ever_removes_nothing_and_is_told_in_numbers)
 }
 END_TEST
 
+/* ---- onced gc ---- */
+
+/* Handled, and stopped. */
+static void handle_all(struct upkeep *upkeep, const char *retention)
+{
+	start(upkeep, retention);
+	send_and_wait(upkeep, 0, SENT);
+	ck_assert_int_eq(onced_stop(&upkeep->onced), 0);
+}
+
+static void age_all(struct upkeep *upkeep)
+{
+	pg_fixture_run(&upkeep->fixture.pg,
+		       "UPDATE once.consume_log "
+		       "SET consumed_at = now() - interval '3 days'");
+}
+
+static int call_gc(struct upkeep *upkeep, const char *first, const char *second)
+{
+	const char *arguments[] = { "gc",  "-c",   upkeep->onced.config,
+				    first, second, NULL };
+
+	return onced_call(&upkeep->onced, arguments);
+}
+
+static int64_t count_rows(struct upkeep *upkeep)
+{
+	return pg_fixture_get_int64(&upkeep->fixture.pg, count_log);
+}
+
+START_TEST(gc_removes_what_is_old_and_tells_it_by_scope)
+{
+	struct upkeep upkeep;
+
+	handle_all(&upkeep, "1d");
+	ck_assert_int_eq(call_gc(&upkeep, NULL, NULL), 0);
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	age_all(&upkeep);
+	ck_assert_int_eq(call_gc(&upkeep, "--dry-run", NULL), 0);
+	onced_check_output(&upkeep.onced, "would remove");
+	onced_check_output(&upkeep.onced, "nothing was changed");
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	ck_assert_int_eq(call_gc(&upkeep, "--json", NULL), 0);
+	onced_check_output(&upkeep.onced,
+			   "\"cleaned\":true,\"busy\":false,\"removed\":40,"
+			   "\"kept\":0,\"rows\":0,\"rows_exact\":true,"
+			   "\"oldest_age_seconds\":null,"
+			   "\"overdue_seconds\":0}]");
+	ck_assert_int_eq(count_rows(&upkeep), 0);
+	onced_fixture_fini(&upkeep.fixture);
+}
+END_TEST
+
+START_TEST(gc_keeps_what_the_group_may_read_again_and_says_so)
+{
+	struct upkeep upkeep;
+
+	handle_all(&upkeep, "1d");
+	age_all(&upkeep);
+	pg_fixture_run(
+		&upkeep.fixture.pg,
+		"UPDATE once.position SET next_offset = next_offset - 3");
+	ck_assert_int_eq(call_gc(&upkeep, NULL, NULL), 0);
+	onced_check_output(&upkeep.onced, "a group may read again");
+	ck_assert_int_eq(count_rows(&upkeep), 6);
+	onced_start(&upkeep.onced, NULL);
+	onced_fixture_wait_for_all(&upkeep.fixture, WAIT_MS);
+	onced_fixture_check_effects(&upkeep.fixture, SENT);
+	stop(&upkeep);
+}
+END_TEST
+
+START_TEST(gc_leaves_a_scope_to_the_cleaner_that_has_it)
+{
+	struct upkeep upkeep;
+
+	handle_all(&upkeep, "1d");
+	age_all(&upkeep);
+	pg_fixture_run(&upkeep.fixture.pg, hold_sql);
+	ck_assert_int_eq(call_gc(&upkeep, NULL, NULL), 0);
+	onced_check_output(&upkeep.onced, "another cleaner is at it");
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	onced_fixture_fini(&upkeep.fixture);
+}
+END_TEST
+
+START_TEST(a_scope_without_a_route_is_told_and_removed_only_by_name)
+{
+	struct upkeep upkeep;
+	char *scope;
+
+	handle_all(&upkeep, "1d");
+	age_all(&upkeep);
+	scope = pg_fixture_get_text(&upkeep.fixture.pg,
+				    "SELECT scope FROM once.consumer");
+	ck_assert_int_eq(call_gc(&upkeep, "--scope", scope), 64);
+	onced_check_output(&upkeep.onced, "that scope is a route's");
+	pg_fixture_run(&upkeep.fixture.pg,
+		       "UPDATE once.consumer SET scope = 'old/name'");
+	free(scope);
+	ck_assert_int_eq(call_gc(&upkeep, NULL, NULL), 0);
+	onced_check_output(&upkeep.onced, "onced gc --scope 'old/name'");
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	ck_assert_int_eq(call_gc(&upkeep, "--scope", "no/name"), 64);
+	onced_check_output(&upkeep.onced, "no scope");
+	ck_assert_int_eq(call_gc(&upkeep, "--scope", "old/name"), 0);
+	ck_assert_int_eq(count_rows(&upkeep), 0);
+	ck_assert_int_eq(
+		pg_fixture_get_int64(&upkeep.fixture.pg,
+				     "SELECT rows_changed FROM once.audit "
+				     "WHERE command = 'gc' AND person LIKE "
+				     "'%@%' AND subject = 'scope old/name'"),
+		SENT);
+	onced_fixture_fini(&upkeep.fixture);
+}
+END_TEST
+
+START_TEST(a_scope_that_a_running_process_reads_under_is_refused)
+{
+	const struct onced_options renamed = {
+		.name = "renamed",
+		.retention = "1d",
+		.route = "    scope: new/name\n",
+	};
+	struct upkeep upkeep;
+	struct onced other;
+	char scope[200];
+
+	start(&upkeep, "1d");
+	send_and_wait(&upkeep, 0, SENT);
+	age_all(&upkeep);
+	onced_init(&other, &upkeep.fixture, &renamed);
+	snprintf(scope, sizeof(scope), "--scope=%s/effect",
+		 upkeep.fixture.kafka.group);
+	ck_assert_int_eq(
+		onced_call(&other, (const char *[]){ "gc", "-c", other.config,
+						     scope, NULL }),
+		1);
+	onced_check_output(&other, "a running process reads under scope");
+	stop(&upkeep);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("upkeep");
@@ -171,6 +313,15 @@ int main(void)
 		tests,
 		a_cleaner_whose_session_is_cut_says_so_once_and_comes_back);
 	tcase_add_test(tests, for_ever_removes_nothing_and_is_told_in_numbers);
+	tcase_add_test(tests, gc_removes_what_is_old_and_tells_it_by_scope);
+	tcase_add_test(tests,
+		       gc_keeps_what_the_group_may_read_again_and_says_so);
+	tcase_add_test(tests, gc_leaves_a_scope_to_the_cleaner_that_has_it);
+	tcase_add_test(
+		tests,
+		a_scope_without_a_route_is_told_and_removed_only_by_name);
+	tcase_add_test(tests,
+		       a_scope_that_a_running_process_reads_under_is_refused);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
