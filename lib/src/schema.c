@@ -42,6 +42,7 @@ static const char lacking_sql[] =
 	"('consumer_group', 'UPDATE'), ('position', 'SELECT'), "
 	"('position', 'INSERT'), ('position', 'UPDATE'), "
 	"('tenure', 'SELECT'), ('tenure', 'INSERT'), ('tenure', 'UPDATE'), "
+	"('tenure', 'DELETE'), "
 	"('log_identity', 'SELECT'), "
 	"('parked', 'SELECT'), ('parked', 'INSERT'), ('parked', 'UPDATE'), "
 	"('parked', 'DELETE'), ('instance', 'SELECT'), ('instance', 'INSERT'), "

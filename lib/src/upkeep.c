@@ -163,25 +163,23 @@ static enum once_status begin_scope(struct once_cleaner *cleaner,
 	return ONCE_OK;
 }
 
-static enum once_status end_scope(struct once_cleaner *cleaner,
-				  struct once_clean_step *step,
-				  struct once_error *err)
+/* If this fails, the session is lost, and the lock with it; the next step will
+ * say so. */
+static void end_scope(struct once_cleaner *cleaner,
+		      struct once_clean_step *step)
 {
 	struct once__clean_place *at = &cleaner->at;
 	char id[24];
 
 	if (at->consumer_id != 0) {
 		once__pg_begin(cleaner->pg);
-		if (ask(cleaner->pg, unlock_sql,
-			ONCE_PARAMS(once__pg_int8(id, at->consumer_id)),
-			err) == NULL)
-			return err->status;
+		once__pg_exec(cleaner->pg, ONCE__PG_OURS, unlock_sql,
+			      ONCE_PARAMS(once__pg_int8(id, at->consumer_id)));
 		once__pg_rollback(cleaner->pg);
 	}
 	at->consumer_id = 0;
 	at->scope++;
 	step->scope_done = 1;
-	return ONCE_OK;
 }
 
 /* ---- a transaction ---- */
@@ -290,12 +288,14 @@ enum once_status once_cleaner_step(struct once_cleaner *cleaner,
 
 	memset(ret_step, 0, sizeof(*ret_step));
 	ret_step->scope = at->scope;
-	if (!nothing && at->consumer_id == 0)
+	if (at->scope == 0 && at->consumer_id == 0 && !options->dry_run)
+		status = once__cleaner_forget_tenures(cleaner, err);
+	if (status == ONCE_OK && !nothing && at->consumer_id == 0)
 		status = begin_scope(cleaner, ret_step, err);
 	if (status == ONCE_OK && at->consumer_id != 0)
 		status = clean(cleaner, ret_step, &more, err);
 	if (status == ONCE_OK && !nothing && !more)
-		status = end_scope(cleaner, ret_step, err);
+		end_scope(cleaner, ret_step);
 	ret_step->round_done = nothing || at->scope == options->scope_count;
 	if (ret_step->round_done)
 		at->scope = 0;

@@ -36,4 +36,9 @@ struct once_cleaner {
 	int64_t most_rows; /* of one transaction */
 };
 
+/* At the begin of a round: tenures that have ended and are older than the
+ * retention, or than 30 days. */
+enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
+					      struct once_error *err);
+
 #endif

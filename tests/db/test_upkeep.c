@@ -26,7 +26,7 @@ static void set_up(void)
 	ck_assert_int_eq(once_session_create_positions(trial.session, "g", "t",
 						       start, 1, &trial.err),
 			 ONCE_OK);
-	strand = (struct once_strand){ "g", "t", 0, 0, 0 };
+	strand = (struct once_strand){ .group = "g", .topic = "t" };
 	mail_init(&mail, 10);
 	for (size_t i = 0; i < mail.count; i++)
 		mail_set_strand(&mail, i, &strand);
@@ -247,6 +247,23 @@ START_TEST(rows_of_one_time_are_each_looked_at_once)
 }
 END_TEST
 
+START_TEST(tenures_that_have_ended_are_forgotten_after_as_long)
+{
+	pg_fixture_run(&trial.pg,
+		       "INSERT INTO once.tenure (from_offset, to_offset, "
+		       "began_at) VALUES (0, 5, now() - interval '2 days'), "
+		       "(5, NULL, now() - interval '2 days'), "
+		       "(5, 6, now() - interval '1 hour')");
+	clean();
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.tenure "
+					     "WHERE from_offset = 5"),
+			 2);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.tenure "
+					     "WHERE to_offset = 5"),
+			 0);
+}
+END_TEST
+
 /* ---- beside others ---- */
 
 START_TEST(a_second_cleaner_of_a_scope_is_refused)
@@ -432,6 +449,8 @@ int main(void)
 	tcase_add_test(tests, for_ever_removes_nothing);
 	tcase_add_test(tests, a_dry_run_counts_and_removes_nothing);
 	tcase_add_test(tests, rows_of_one_time_are_each_looked_at_once);
+	tcase_add_test(tests,
+		       tenures_that_have_ended_are_forgotten_after_as_long);
 	tcase_add_test(tests, a_second_cleaner_of_a_scope_is_refused);
 	tcase_add_test(tests,
 		       a_row_that_somebody_holds_is_passed_over_without_a_wait);

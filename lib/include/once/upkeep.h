@@ -41,7 +41,7 @@ ONCE_API void once_cleaner_close(struct once_cleaner *cleaner);
 /* What one transaction did. */
 struct once_clean_step {
 	size_t scope;    /* index into the options' */
-	int64_t removed; /* dry_run: would have been */
+	int64_t removed; /* dry_run: would be */
 	int64_t kept;    /* old, but a group may read them again */
 	int64_t took_ms;
 	int busy;       /* another cleaner has this scope now */

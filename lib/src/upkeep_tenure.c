@@ -1,0 +1,33 @@
+/* Tenures prove what prefilters remember. One that has ended and is older than
+ * the retention proves nothing that is still asked for; without it a mark is
+ * given to the database, no more. */
+#include "upkeep_impl.h"
+
+#include "pg_array.h"
+
+#define THIRTY_DAYS_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+/* Few: there is one for each time that a partition changes hands. */
+static const char forget_sql[] =
+	"DELETE FROM once.tenure WHERE id = ANY (ARRAY("
+	"SELECT id FROM once.tenure WHERE to_offset IS NOT NULL "
+	"AND began_at < now() - $1::int8 * interval '1 millisecond' "
+	"ORDER BY began_at LIMIT 1000 FOR UPDATE SKIP LOCKED))";
+
+enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
+					      struct once_error *err)
+{
+	int64_t age_ms = cleaner->options.retention_ms;
+	enum once_status status;
+	char age[24];
+
+	once__pg_begin(cleaner->pg);
+	once__pg_send(cleaner->pg, ONCE__PG_OURS, forget_sql,
+		      ONCE_PARAMS(once__pg_int8(age, age_ms < 0 ? THIRTY_DAYS_MS
+								: age_ms)));
+	if (once__pg_commit(cleaner->pg) == ONCE__PG_COMMITTED)
+		return ONCE_OK;
+	status = once__pg_error(cleaner->pg, err);
+	once__pg_rollback(cleaner->pg);
+	return status;
+}
