@@ -79,13 +79,11 @@ static const char audit_sql[] =
 
 /* ---- open and close ---- */
 
-static enum once_status settle(struct once__pg *pg, struct once_error *err)
+enum once_status once__cleaner_settle(struct once__pg *pg,
+				      struct once_error *err)
 {
-	enum once_status status = once__schema_check(pg, err);
-
-	if (status == ONCE_OK && !once__pg_script(pg, settings_sql))
-		status = once__pg_error(pg, err);
-	return status;
+	return once__pg_script(pg, settings_sql) ? ONCE_OK
+						 : once__pg_error(pg, err);
 }
 
 enum once_status once_cleaner_open(const struct once_cleaner_options *options,
@@ -107,7 +105,9 @@ enum once_status once_cleaner_open(const struct once_cleaner_options *options,
 	cleaner->most_rows = FIRST_ROWS;
 	status = once__pg_open(&session, &cleaner->pg, err);
 	if (status == ONCE_OK)
-		status = settle(cleaner->pg, err);
+		status = once__schema_check(cleaner->pg, err);
+	if (status == ONCE_OK)
+		status = once__cleaner_settle(cleaner->pg, err);
 	if (status == ONCE_OK)
 		*ret_cleaner = cleaner;
 	else

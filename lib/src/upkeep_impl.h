@@ -36,6 +36,10 @@ struct once_cleaner {
 	int64_t most_rows; /* of one transaction */
 };
 
+/* The planner's settings for a session of ours. */
+enum once_status once__cleaner_settle(struct once__pg *pg,
+				      struct once_error *err);
+
 /* At the begin of a round: tenures that have ended and are older than the
  * retention, or than 30 days. */
 enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "pg_array.h"
+#include "schema.h"
 
 #include <string.h>
 
@@ -117,6 +118,35 @@ enum once_status once_cleaner_read(struct once_cleaner *cleaner,
 	for (size_t row = 0; rows != NULL && row < once_rows_count(rows); row++)
 		tell_row(cleaner, rows, row, told, arg);
 	once__pg_rollback(cleaner->pg);
+	return status;
+}
+
+static enum once_status open_reader(struct once_cleaner *reader,
+				    struct once_error *err)
+{
+	const struct once__pg_options session = {
+		.conninfo = reader->options.conninfo,
+		.application_name = reader->options.application_name,
+	};
+	enum once_status status = once__pg_open(&session, &reader->pg, err);
+
+	if (status == ONCE_OK)
+		status = once__schema_check_version(reader->pg, err);
+	if (status == ONCE_OK)
+		status = once__cleaner_settle(reader->pg, err);
+	return status;
+}
+
+enum once_status once_log_read(const struct once_cleaner_options *options,
+			       once_log_reading_f *told, void *arg,
+			       struct once_error *err)
+{
+	struct once_cleaner reader = { .options = *options };
+	enum once_status status = open_reader(&reader, err);
+
+	if (status == ONCE_OK)
+		status = once_cleaner_read(&reader, told, arg, err);
+	once__pg_close(reader.pg);
 	return status;
 }
 

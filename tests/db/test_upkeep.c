@@ -347,6 +347,16 @@ START_TEST(the_log_is_read_by_scope_and_those_without_a_route_are_told)
 	ck_assert_int_eq(readings[2].exact, 1);
 	ck_assert_int_eq(readings[2].overdue_ms, 0);
 	ck_assert_int_eq(run_round(cleaner).removed, 0); /* not its scope */
+	reading_count = 0;
+	ck_assert_int_eq(once_log_read(
+				 &(struct once_cleaner_options){
+					 .conninfo = trial.pg.conninfo,
+					 .retention_ms = -1 },
+				 take_reading, NULL, &trial.err),
+			 ONCE_OK);
+	ck_assert_uint_eq(reading_count, 3);
+	ck_assert_int_eq(readings[2].known, 0);
+	ck_assert_int_eq(readings[2].rows, 10);
 	once_cleaner_close(cleaner);
 }
 END_TEST

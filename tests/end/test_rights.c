@@ -85,6 +85,7 @@ START_TEST(the_documented_role_can_run_and_cannot_migrate)
 	onced_fixture_wait_for_all(&rights.fixture, WAIT_MS);
 	onced_fixture_check_effects(&rights.fixture, 1);
 	ck_assert_int_eq(onced_command(&rights.onced, "status", NULL), 0);
+	ck_assert_int_eq(onced_command(&rights.onced, "gc", NULL), 0);
 	ck_assert_int_eq(onced_stop(&rights.onced), 0);
 	pg_fixture_run(&rights.fixture.pg,
 		       "DELETE FROM once.migration WHERE version = 1");
@@ -133,6 +134,8 @@ START_TEST(the_documented_operator_decides_about_parked_messages_only)
 	onced_fixture_without_monitor(&rights.fixture);
 	ck_assert_int_eq(call_parked(&person, "discard", "--key=m1"), 0);
 	onced_check_output(&person, "discarded: 1 message");
+	ck_assert_int_eq(onced_command(&person, "gc", NULL), 77);
+	onced_check_output(&person, "DELETE on once.consume_log");
 	pg_fixture_run(&rights.fixture.pg,
 		       "SET ROLE operator_1; DO $$ BEGIN "
 		       "UPDATE once.position SET next_offset = 0; "

@@ -81,6 +81,11 @@ ONCE_API enum once_status once_cleaner_read(
 	struct once_cleaner *cleaner, once_log_reading_f *told, void *arg,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* The same in a session of its own, which needs no right to remove anything. */
+ONCE_API enum once_status once_log_read(
+	const struct once_cleaner_options *options, once_log_reading_f *told,
+	void *arg, struct once_error *err) ONCE_MUST_CHECK;
+
 /* Before a scope is cleaned that isn't one's own: INVALID, the database doesn't
  * know it; FENCED, a running process reads under it. */
 ONCE_API enum once_status once_cleaner_check_foreign(
