@@ -154,7 +154,9 @@ static int run_and_show(struct gc *gc)
 	status = run(gc, &err);
 	if (status == ONCE_OK)
 		gc_page_print(&gc->page);
-	return status == ONCE_OK ? EXIT_CODE_OK : explain(status, &err);
+	if (status != ONCE_OK)
+		return explain(status, &err);
+	return gc->page.interrupted ? EXIT_CODE_FOUND : EXIT_CODE_OK;
 }
 
 static int gc(const struct arguments *arguments)
@@ -183,7 +185,7 @@ const struct command command_gc = {
 		"run meanwhile. Kept are rows that a group may read again. Rows\n"
 		"of a scope that no route has are told, and removed when that\n"
 		"scope is named: --scope SCOPE, which is written down in\n"
-		"once.audit. Ctrl-C ends it behind its transaction.",
+		"once.audit. Ctrl-C ends it behind its transaction, with 1.",
 	.options = TAKES_CONFIG | TAKES_SCOPE | TAKES_DRY_RUN | TAKES_JSON,
 	.run = gc,
 };

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	AGE_SIZE = 32,
@@ -45,6 +46,14 @@ void gc_page_add_step(struct gc_page *page, const struct once_clean_step *step)
 
 /* ---- a line ---- */
 
+static bool is_a_routes(const struct gc_page *page, const char *scope)
+{
+	for (size_t i = 0; i < page->cfg->route_count; i++)
+		if (strcmp(page->cfg->routes[i].scope, scope) == 0)
+			return true;
+	return false;
+}
+
 /* The largest unit of which there are two. */
 static const char *format_age(int64_t ms, char age[AGE_SIZE])
 {
@@ -76,11 +85,10 @@ static void add_json(struct gc_page *page,
 	text_adds(text, "{\"scope\":");
 	text_add_json(text, bytes_text(reading->scope));
 	text_addf(text,
-		  ",\"cleaned\":%s,\"busy\":%s,\"%s\":%" PRId64
+		  ",\"has_route\":%s,\"busy\":%s,\"%s\":%" PRId64
 		  ",\"kept\":%" PRId64 ",\"rows\":%" PRId64
 		  ",\"rows_exact\":%s,\"oldest_age_seconds\":",
-		  reading->known && !line->busy && !page->dry_run ? "true"
-								  : "false",
+		  is_a_routes(page, reading->scope) ? "true" : "false",
 		  line->busy ? "true" : "false",
 		  page->dry_run ? "would_remove" : "removed", line->removed,
 		  line->kept, reading->rows, reading->exact ? "true" : "false");
@@ -149,16 +157,6 @@ static void note_foreign(struct gc_page *page,
 			  retention, reading->scope);
 }
 
-/* With --scope the configuration's own are no news. */
-static bool is_a_routes(const struct gc_page *page, const char *scope)
-{
-	for (size_t i = 0; i < page->cfg->route_count; i++)
-		if (bytes_equal(bytes_text(page->cfg->routes[i].scope),
-				bytes_text(scope)))
-			return true;
-	return false;
-}
-
 void gc_page_add_reading(void *arg, const struct once_log_reading *reading)
 {
 	static const struct gc_line nothing;
@@ -166,6 +164,7 @@ void gc_page_add_reading(void *arg, const struct once_log_reading *reading)
 	const struct gc_line *line =
 		reading->known ? &page->lines[reading->index] : &nothing;
 
+	/* With --scope the configuration's own are no news. */
 	if (!reading->known &&
 	    (reading->rows == 0 || is_a_routes(page, reading->scope)))
 		return;

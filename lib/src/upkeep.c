@@ -125,19 +125,13 @@ void once_cleaner_close(struct once_cleaner *cleaner)
 
 /* ---- a scope's turn ---- */
 
-/* NULL and `err`: it failed. */
-static const struct once_rows *ask(struct once__pg *pg, const char *sql,
-				   const struct once_param *params,
-				   size_t count, struct once_error *err)
+/* The failure as a status, and the end of the transaction. */
+static enum once_status give_up(struct once__pg *pg, struct once_error *err)
 {
-	const struct once_rows *rows =
-		once__pg_exec(pg, ONCE__PG_OURS, sql, params, count);
+	enum once_status status = once__pg_error(pg, err);
 
-	if (rows == NULL) {
-		once__pg_error(pg, err);
-		once__pg_rollback(pg);
-	}
-	return rows;
+	once__pg_rollback(pg);
+	return status;
 }
 
 static enum once_status begin_scope(struct once_cleaner *cleaner,
@@ -149,10 +143,10 @@ static enum once_status begin_scope(struct once_cleaner *cleaner,
 	const struct once_rows *rows;
 
 	once__pg_begin(cleaner->pg);
-	rows = ask(cleaner->pg, lock_sql,
-		   ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))), err);
+	rows = once__pg_exec(cleaner->pg, ONCE__PG_OURS, lock_sql,
+			     ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
 	if (rows == NULL)
-		return err->status;
+		return give_up(cleaner->pg, err);
 	step->busy =
 		once_rows_count(rows) > 0 && once__rows_int64(rows, 0, 1) == 0;
 	if (once_rows_count(rows) > 0 && !step->busy)
@@ -184,22 +178,20 @@ static void end_scope(struct once_cleaner *cleaner,
 
 /* ---- a transaction ---- */
 
-static const struct once_rows *remove_rows(struct once_cleaner *cleaner,
-					   struct once_error *err)
+static const struct once_rows *remove_rows(struct once_cleaner *cleaner)
 {
 	const struct once_cleaner_options *options = &cleaner->options;
 	const struct once__clean_place *at = &cleaner->at;
 	char numbers[5][24];
 
-	return ask(
-		cleaner->pg, clean_sql,
+	return once__pg_exec(
+		cleaner->pg, ONCE__PG_OURS, clean_sql,
 		ONCE_PARAMS(once__pg_int8(numbers[0], at->consumer_id),
 			    ONCE_TEXT(bytes_text(at->time)),
 			    once__pg_int8(numbers[1], options->retention_ms),
 			    once__pg_int8(numbers[2], at->left_behind),
 			    once__pg_int8(numbers[3], cleaner->most_rows),
-			    once__pg_int8(numbers[4], options->dry_run != 0)),
-		err);
+			    once__pg_int8(numbers[4], options->dry_run != 0)));
 }
 
 static void write_down(struct once_cleaner *cleaner, int64_t removed)
@@ -254,19 +246,16 @@ static enum once_status clean(struct once_cleaner *cleaner,
 	const struct once_rows *rows;
 
 	once__pg_begin(cleaner->pg);
-	rows = remove_rows(cleaner, err);
+	rows = remove_rows(cleaner);
 	if (rows == NULL)
-		return err->status;
+		return give_up(cleaner->pg, err);
 	looked_at = once__rows_int64(rows, 0, 0);
 	free_rows = once__rows_int64(rows, 0, 1);
 	removed = once__rows_int64(rows, 0, 2);
 	move_on(&next, rows);
 	write_down(cleaner, removed);
-	if (once__pg_commit(cleaner->pg) != ONCE__PG_COMMITTED) {
-		once__pg_error(cleaner->pg, err);
-		once__pg_rollback(cleaner->pg);
-		return err->status;
-	}
+	if (once__pg_commit(cleaner->pg) != ONCE__PG_COMMITTED)
+		return give_up(cleaner->pg, err);
 	step->removed = cleaner->options.dry_run ? free_rows : removed;
 	step->kept = looked_at - free_rows;
 	step->took_ms = clock_ms() - began_ms;

@@ -202,7 +202,7 @@ START_TEST(gc_removes_what_is_old_and_tells_it_by_scope)
 	ck_assert_int_eq(count_rows(&upkeep), SENT);
 	ck_assert_int_eq(call_gc(&upkeep, "--json", NULL), 0);
 	onced_check_output(&upkeep.onced,
-			   "\"cleaned\":true,\"busy\":false,\"removed\":40,"
+			   "\"has_route\":true,\"busy\":false,\"removed\":40,"
 			   "\"kept\":0,\"rows\":0,\"rows_exact\":true,"
 			   "\"oldest_age_seconds\":null,"
 			   "\"overdue_seconds\":0}]");
