@@ -138,6 +138,7 @@ void lane_work_end(struct lane_work *work, const struct once_item *item,
 		end_in_strand(work, item, strand);
 	if (item->ending == ONCE_WAITING_ENDING)
 		work->waiting_at_ms = 0; /* look when it is due */
-	numbers_count_item(work->options->numbers, item->route, item);
+	numbers_count_item(work->options->numbers, work->options->index,
+			   item->route, item);
 	log_item(work, item);
 }

@@ -5,6 +5,7 @@
 #include "log.h"
 #include "metric_families.h"
 #include "metrics.h"
+#include "repeated.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ struct numbers {
 	struct metrics *metrics;
 	struct route_numbers *routes;
 	size_t route_count;
+	struct repeated *repeated;
 	struct metric_cell **lanes;
 	struct metric_cell *committed;
 	struct metric_cell *rolled_back;
@@ -195,9 +197,10 @@ struct numbers *numbers_create(const char *const *route_names, size_t count,
 		return NULL;
 	numbers->metrics = metrics_create(families, METRIC_FAMILY_COUNT);
 	numbers->routes = calloc(count, sizeof(*numbers->routes));
+	numbers->repeated = repeated_create(count, lanes);
 	numbers->lanes = calloc(lanes, sizeof(struct metric_cell *));
 	if (numbers->metrics == NULL || numbers->routes == NULL ||
-	    numbers->lanes == NULL) {
+	    numbers->repeated == NULL || numbers->lanes == NULL) {
 		numbers_destroy(numbers);
 		return NULL;
 	}
@@ -215,6 +218,7 @@ void numbers_destroy(struct numbers *numbers)
 	if (numbers == NULL)
 		return;
 	metrics_destroy(numbers->metrics);
+	repeated_destroy(numbers->repeated);
 	free(numbers->routes);
 	free(numbers->lanes);
 	free(numbers);
@@ -256,7 +260,7 @@ static void count_unproven(struct route_numbers *route,
 			metric_add(route->unproven[stage], 1);
 }
 
-void numbers_count_item(struct numbers *numbers, size_t route,
+void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
 			const struct once_item *item)
 {
 	struct route_numbers *counted = &numbers->routes[route];
@@ -271,9 +275,11 @@ void numbers_count_item(struct numbers *numbers, size_t route,
 		break;
 	case ONCE_DUPLICATE_ENDING:
 		count_duplicate(counted, item);
+		repeated_count(numbers->repeated, lane, route, item);
 		break;
 	case ONCE_CONFLICT_ENDING:
 		metric_add(counted->conflicts[item->key_kind], 1);
+		repeated_count(numbers->repeated, lane, route, item);
 		break;
 	case ONCE_DEAD_ENDING:
 		metric_add(counted->dead[item->cause], 1);
@@ -429,4 +435,68 @@ void numbers_render(struct numbers *numbers, bool open_metrics,
 		    struct text *page)
 {
 	metrics_render(numbers->metrics, open_metrics, page);
+}
+
+/* ---- what /status says of the routes ---- */
+
+static double add_up(struct metric_cell *const *cells, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += metric_get(cells[i]);
+	return sum;
+}
+
+/* Duplicates by who stopped them, in the order in which they are asked. */
+static void get_stages(const struct route_numbers *route,
+		       struct numbers_view *view)
+{
+	size_t count = 0;
+
+	view->stages[count++] =
+		(struct numbers_stage){ "batch",
+					add_up(route->intercepts, COUNT_KEYS) };
+	view->stages[count++] =
+		(struct numbers_stage){ "database", add_up(route->backstop_hits,
+							   COUNT_KEYS) };
+	view->stage_count = count;
+}
+
+void numbers_get(struct numbers *numbers, size_t route,
+		 const char *const *topics, size_t topic_count,
+		 struct numbers_view *ret_view)
+{
+	const struct route_numbers *counted = &numbers->routes[route];
+
+	*ret_view = (struct numbers_view){
+		.handled = metric_get(counted->handled),
+		.conflicts = add_up(counted->conflicts, COUNT_KEYS),
+		.dead = add_up(counted->dead, COUNT_CAUSES),
+		.retries = add_up(counted->retries, COUNT_CAUSES),
+		.postponed = metric_get(counted->postponed),
+		.resumed = metric_get(counted->resumed),
+		.parked_waiting = metric_get(counted->parked[0]),
+		.parked_dead = metric_get(counted->parked[1]),
+	};
+	get_stages(counted, ret_view);
+	for (size_t i = 0; i < topic_count; i++) {
+		ret_view->consumed +=
+			metric_get(cell(numbers, METRIC_CONSUMED, counted->name,
+					topics[i], NULL));
+		ret_view->returned +=
+			metric_get(cell(numbers, METRIC_RETURNED, counted->name,
+					topics[i], NULL));
+	}
+}
+
+void numbers_describe_repeated(struct numbers *numbers, struct text *json)
+{
+	text_adds(json, "[");
+	for (size_t i = 0; i < numbers->route_count; i++) {
+		text_adds(json, i == 0 ? "" : ",");
+		repeated_describe(numbers->repeated, i, numbers->routes[i].name,
+				  json);
+	}
+	text_adds(json, "]");
 }

@@ -24,7 +24,7 @@ void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
 void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count);
 /* lane: after its ending is committed, or its failure rolled back */
-void numbers_count_item(struct numbers *numbers, size_t route,
+void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
 			const struct once_item *item);
 /* lane: a parked message was taken up, and has ended; beside its ending */
 void numbers_resumed(struct numbers *numbers, size_t route);
@@ -59,6 +59,37 @@ void numbers_log_deleted(struct numbers *numbers, size_t route, double count);
 /* main: what became of all messages, in one line. A clean stop leaves nothing
  * in flight, so what comes in is what goes out. */
 void numbers_log_sums(struct numbers *numbers, const char *text);
+
+/* A route at a glance, since the process started. */
+enum {
+	NUMBERS_STAGES_MOST = 4
+};
+
+struct numbers_stage {
+	const char *name;
+	double duplicates;
+};
+
+struct numbers_view {
+	double consumed;
+	double returned;
+	double handled;
+	struct numbers_stage stages[NUMBERS_STAGES_MOST];
+	size_t stage_count;
+	double conflicts;
+	double dead;
+	double retries;
+	double postponed;
+	double resumed;
+	double parked_waiting; /* now, in the database */
+	double parked_dead;
+};
+
+void numbers_get(struct numbers *numbers, size_t route,
+		 const char *const *topics, size_t topic_count,
+		 struct numbers_view *ret_view);
+/* An array: for each route, its keys that came most often (repeated.h). */
+void numbers_describe_repeated(struct numbers *numbers, struct text *json);
 
 void numbers_render(struct numbers *numbers, bool open_metrics,
 		    struct text *page);

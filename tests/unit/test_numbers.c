@@ -42,7 +42,7 @@ static void count(struct numbers *numbers, enum once_ending ending,
 				  .key_kind = ONCE_KEY_BIZ_ID,
 				  .handler_ns = 2000000 };
 
-	numbers_count_item(numbers, 0, &item);
+	numbers_count_item(numbers, 0, 0, &item);
 }
 
 START_TEST(each_ending_has_a_counter_of_its_own)

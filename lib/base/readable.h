@@ -1,0 +1,21 @@
+/*
+ * readable.h - bytes that came from outside, shown to a person: nothing in them
+ * can move the cursor, hide, or turn the line around.
+ */
+#ifndef ONCE_READABLE_H
+#define ONCE_READABLE_H
+
+#include "text.h"
+
+/* At most so many characters; what is longer ends with "…". Control characters
+ * and bytes that aren't UTF-8 become \x1b, invisible ones and those that change
+ * the direction of writing \u202e. */
+void readable_add(struct text *text, struct once_bytes bytes, size_t most);
+
+/* How many columns of a terminal UTF-8 text takes: East Asian wide characters
+ * two, combining ones none. */
+size_t readable_width(struct once_bytes utf8);
+/* The bytes of its beginning that take at most so many columns. */
+size_t readable_fit(struct once_bytes utf8, size_t columns);
+
+#endif
