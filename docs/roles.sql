@@ -25,7 +25,8 @@ GRANT SELECT, INSERT, DELETE ON once.commit_guard TO :"role";
 CREATE ROLE :"operator" LOGIN;
 GRANT USAGE ON SCHEMA once TO :"operator";
 GRANT SELECT ON once.migration, once.consumer, once.position, once.parked,
-    once.in_hand, once.audit, once.consumer_group TO :"operator";
+    once.in_hand, once.instance, once.audit, once.consumer_group
+    TO :"operator";
 -- How old the log is, and how large; no key.
 GRANT SELECT (consumer_id, topic, partition, message_offset, consumed_at)
     ON once.consume_log TO :"operator";

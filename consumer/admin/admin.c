@@ -3,6 +3,7 @@
 #include "admin.h"
 
 #include "error.h"
+#include "status_page.h"
 #include "text.h"
 
 #include <errno.h>
@@ -71,10 +72,24 @@ static void show_metrics(const struct admin *admin, const char *accepted,
 	admin->views.metrics(admin->views.arg, open_metrics, &answer->body);
 }
 
+static void show_status_page(const struct admin *admin, struct answer *answer)
+{
+	scoped_text struct text json = { 0 };
+
+	answer->type = "text/html; charset=utf-8";
+	admin->views.status(admin->views.arg, &json);
+	text_adds(&json, "");
+	if (json.broken || !status_page_render(json.data, &answer->body))
+		answer->body.broken = true;
+}
+
 static void show_status(const struct admin *admin, const char *accepted,
 			struct answer *answer)
 {
-	(void)accepted;
+	if (status_page_is_wanted(accepted)) {
+		show_status_page(admin, answer);
+		return;
+	}
 	answer->type = "application/json";
 	admin->views.status(admin->views.arg, &answer->body);
 }

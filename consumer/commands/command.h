@@ -35,6 +35,7 @@
 	X(MESSAGES,   "messages",   "N",      "the newest so many; 100000")   \
 	X(WAITING,    "waiting",    NULL,     "waiting ones, too")            \
 	X(ALL,        "all",        NULL,     "really all: no other choice is made") \
+	X(ONCE,       "once",       NULL,     "on a terminal, too: one time only") \
 	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
 	X(JSON,       "json",       NULL,     "for scripts")
 /* clang-format on */
@@ -86,6 +87,7 @@ extern const struct command command_gc;
 extern const struct command command_keys;
 extern const struct command command_seek;
 extern const struct command command_status;
+extern const struct command command_top;
 extern const struct command command_parked;
 extern const struct command command_version;
 

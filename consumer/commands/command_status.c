@@ -1,85 +1,72 @@
-/* onced status: what the database says, the same for people and for scripts. */
-#include "bytes.h"
+/* onced status: the database's word, and the process's beside it if it
+ * answers. */
 #include "command.h"
-#include "text.h"
+#include "process_status.h"
+#include "status_facts.h"
+#include "status_print.h"
 
 #include <stdio.h>
-#include <string.h>
 
-struct page {
-	bool json;
-	const char *section; /* the last row's */
-	struct text text;
+struct answers {
+	struct facts facts;
+	struct once_error database;
+	struct process_status *process;
+	struct once_error asked; /* of the process */
 };
 
-static void add_json_row(struct page *page, const char *section,
-			 const char *const *names, const char *const *values,
-			 size_t count)
+static enum once_status ask(const struct config *cfg, struct answers *answers)
 {
-	text_adds(&page->text, page->section == NULL ? "[" : ",");
-	text_adds(&page->text, "{\"section\":");
-	text_add_json(&page->text, bytes_text(section));
-	for (size_t i = 0; i < count; i++) {
-		text_addf(&page->text, ",\"%s\":", names[i]);
-		text_add_json(&page->text, bytes_text(values[i]));
-	}
-	text_adds(&page->text, "}");
+	enum once_status status = process_status_get(
+		cfg->admin_listen, &answers->process, &answers->asked);
+
+	(void)status; /* it may be down: that is what is told then */
+	return once_overview(cfg->database.conninfo, cfg->kafka.group,
+			     facts_take, &answers->facts, &answers->database);
 }
 
-static void add_row(struct page *page, const char *section,
-		    const char *const *names, const char *const *values,
-		    size_t count)
+static void show(const struct arguments *arguments,
+		 const struct status_page *page)
 {
-	if (page->section == NULL || strcmp(page->section, section) != 0) {
-		text_addf(&page->text, "%s%s\n",
-			  page->section == NULL ? "" : "\n", section);
-		for (size_t i = 0; i < count; i++)
-			text_addf(&page->text, "  %-20s", names[i]);
-		text_adds(&page->text, "\n");
-	}
-	for (size_t i = 0; i < count; i++)
-		text_addf(&page->text, "  %-20s", values[i]);
-	text_adds(&page->text, "\n");
-}
+	scoped_text struct text text = { 0 };
+	struct terminal terminal;
 
-static void take_row(void *arg, const char *section, const char *const *names,
-		     const char *const *values, size_t count)
-{
-	struct page *page = arg;
-
-	if (page->json)
-		add_json_row(page, section, names, values, count);
+	terminal_look(&terminal);
+	if (arguments->json)
+		status_print_json(page, &text);
 	else
-		add_row(page, section, names, values, count);
-	page->section = section;
+		status_print(page, &terminal, &text);
+	if (text.data != NULL && !text.broken)
+		fputs(text.data, stdout);
 }
 
 static int status(const struct arguments *arguments)
 {
 	struct config *cfg = command_load_config(arguments);
-	struct page page = { .json = arguments->json };
+	struct answers answers = { 0 };
+	struct status_page page = { .cfg = cfg,
+				    .database_why = answers.database.text,
+				    .process_why = answers.asked.text };
 	enum once_status got;
-	struct once_error err;
 
 	if (cfg == NULL)
 		return EXIT_CODE_CONFIG;
-	got = once_overview(cfg->database.conninfo, cfg->kafka.group, take_row,
-			    &page, &err);
+	got = ask(cfg, &answers);
+	page.facts = got == ONCE_OK ? &answers.facts : NULL;
+	page.process = answers.process;
+	show(arguments, &page);
 	if (got != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", err.text);
-	else
-		printf("%s%s", page.text.size == 0 ? "" : page.text.data,
-		       page.json ? "]\n" : "");
-	text_fini(&page.text);
+		fprintf(stderr, "onced: %s\n", answers.database.text);
+	process_status_destroy(answers.process);
+	facts_fini(&answers.facts);
 	config_destroy(cfg);
 	return exit_code_of(got);
 }
 
 const struct command command_status = {
 	.name = "status",
-	.summary = "positions, parked messages and the log's size",
-	.help = "From the database. What the process itself says is at "
-		"admin.listen: /status, /readyz.",
+	.summary = "positions, lag, what came of the messages, the log's size",
+	.help = "From the database and, if it answers at admin.listen, the "
+		"process.",
 	.options = TAKES_CONFIG | TAKES_JSON,
 	.run = status,
 };

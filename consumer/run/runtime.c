@@ -7,9 +7,9 @@
 #include "runtime.h"
 
 #include "admin.h"
-#include "bytes.h"
 #include "cleaner.h"
 #include "clock.h"
+#include "describe.h"
 #include "error.h"
 #include "exit_codes.h"
 #include "identity.h"
@@ -44,6 +44,7 @@ struct runtime {
 	struct mailbox **orders; /* of each lane */
 	int64_t *told_ms;        /* of each lane: see watch.h */
 	unsigned lane_count;     /* started */
+	int64_t started_ms;
 	struct identity identity;
 	struct admin *admin;
 	struct cleaner *cleaner;
@@ -116,19 +117,19 @@ static void render_metrics(void *arg, bool open_metrics, struct text *page)
 static void describe(void *arg, struct text *json)
 {
 	struct runtime *runtime = arg;
+	struct described described = {
+		.cfg = runtime->cfg,
+		.numbers = runtime->numbers,
+		.source = runtime->source,
+		.lanes = runtime->lanes,
+		.lane_count = runtime->lane_count,
+		.started_ms = runtime->started_ms,
+	};
 	scoped_text struct text why = { 0 };
 	bool is_ready = ready(runtime, &why);
 
-	text_adds(json, "{\"version\":\"");
-	text_adds(json, once_version());
-	text_adds(json, "\",\"group\":");
-	text_add_json(json, bytes_text(runtime->cfg->kafka.group));
-	text_addf(json, ",\"ready\":%s,\"not_ready_because\":",
-		  is_ready ? "true" : "false");
-	text_add_json(json, bytes_text(why.size == 0 ? "" : why.data));
-	text_adds(json, ",\"partitions\":");
-	source_describe(runtime->source, json);
-	text_adds(json, "}\n");
+	describe_process(&described, is_ready, why.size == 0 ? "" : why.data,
+			 json);
 }
 
 /* ---- up ---- */
@@ -374,7 +375,7 @@ static void leave_cleaner(const struct runtime *runtime)
 
 int runtime_run(const struct config *cfg)
 {
-	struct runtime runtime = { .cfg = cfg };
+	struct runtime runtime = { .cfg = cfg, .started_ms = clock_ms() };
 	struct once_error err = { 0 };
 	enum once_status status;
 	bool drained;

@@ -11,13 +11,18 @@ static const char count_sql[] =
 	"count(*) FILTER (WHERE state = 'dead') "
 	"FROM once.parked WHERE consumer_id = $1::bigint";
 
-static const char *const position_names[] = { "topic", "partition",
-					      "next_offset", "age_seconds" };
+static const char *const position_names[] = { "topic",       "partition",
+					      "next_offset", "age_seconds",
+					      "attempts",    "holder" };
+/* A holder that is gone holds nothing. */
 static const char positions_sql[] =
-	"SELECT topic, partition, next_offset, "
-	"extract(epoch FROM now() - updated_at)::bigint "
-	"FROM once.position WHERE group_name = $1::text "
-	"ORDER BY topic, partition";
+	"SELECT p.topic, p.partition, p.next_offset, "
+	"extract(epoch FROM now() - p.updated_at)::bigint, p.attempts, "
+	"coalesce(i.host || ':' || i.pid, '') FROM once.position AS p "
+	"LEFT JOIN (SELECT id, host, pid FROM once.instance "
+	"WHERE group_name = $1::text AND once.is_alive(id)) AS i "
+	"ON i.id = p.holder WHERE p.group_name = $1::text "
+	"ORDER BY p.topic, p.partition";
 
 static const char *const parked_names[] = { "scope", "state", "cause",
 					    "count" };
@@ -35,7 +40,7 @@ static const char log_sql[] =
 	"AND $1::text IS NOT NULL";
 
 enum {
-	MOST_COLUMNS = 4
+	MOST_COLUMNS = 6
 };
 
 static const struct section {
@@ -44,7 +49,7 @@ static const struct section {
 	const char *const *columns;
 	size_t column_count;
 } sections[] = {
-	{ "position", positions_sql, position_names, 4 },
+	{ "position", positions_sql, position_names, 6 },
 	{ "parked", parked_sql, parked_names, 4 },
 	{ "log", log_sql, log_names, 2 },
 };

@@ -15,7 +15,7 @@ dlfcn.h		consumer/*plugin.c
 xxhash.h	lib/src/hash.c
 hiredis/*	lib/src/redis_answers.c
 curl/*		consumer/client/client.c
-jansson.h	consumer/client/*
+jansson.h	consumer/client/* consumer/admin/status_page.c
 openssl/*	lib/src/key_template.c lib/src/schema.c'
 
 # Folder of consumer/, and the other ones it may look into. main.c may look into

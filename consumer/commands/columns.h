@@ -1,0 +1,45 @@
+/*
+ * columns.h - a table that fits its line: text to the left, numbers to the
+ * right, each column as wide as it has to be. Where that is too wide, text is
+ * cut first, then numbers are rounded (12.3M).
+ */
+#ifndef ONCED_COLUMNS_H
+#define ONCED_COLUMNS_H
+
+#include "terminal.h"
+
+enum {
+	COLUMNS_MOST_COUNT = 16,
+	COLUMNS_UNCUT = 0
+};
+
+/* A number that nobody knows: shown as "-". */
+#define COLUMNS_UNKNOWN INT64_MIN
+
+struct column {
+	const char *title;
+	bool is_number;
+	size_t least; /* columns a text may be cut down to; COLUMNS_UNCUT */
+};
+
+struct columns {
+	struct column columns[COLUMNS_MOST_COUNT];
+	size_t count;
+	struct cell *cells; /* row by row */
+	size_t cell_count;
+	bool broken; /* no memory */
+};
+
+/* All zero has no columns. */
+void columns_add(struct columns *columns, const char *title, bool is_number,
+		 size_t least);
+/* The next cell; rows are as long as there are columns. What is shown can't
+ * talk to the terminal. */
+void columns_text(struct columns *columns, enum style style,
+		  const char *string);
+void columns_number(struct columns *columns, enum style style, int64_t number);
+void columns_render(const struct columns *columns,
+		    const struct terminal *terminal, struct text *text);
+void columns_fini(struct columns *columns);
+
+#endif
