@@ -30,13 +30,13 @@ static int open_connection(int port)
 	return -1;
 }
 
-static bool ask(int fd, const char *path)
+static bool ask(int fd, const char *path, const char *accepted)
 {
 	char request[256];
 	int size = snprintf(request, sizeof(request),
 			    "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-			    "Connection: close\r\n\r\n",
-			    path);
+			    "Accept: %s\r\nConnection: close\r\n\r\n",
+			    path, accepted);
 
 	return send(fd, request, (size_t)size, MSG_NOSIGNAL) == size;
 }
@@ -52,6 +52,12 @@ static void hear(int fd, struct text *answer)
 
 int http_get(int port, const char *path, char **ret_body)
 {
+	return http_get_as(port, path, "*/*", ret_body);
+}
+
+int http_get_as(int port, const char *path, const char *accepted,
+		char **ret_body)
+{
 	scoped_text struct text answer = { 0 };
 	int fd = open_connection(port);
 	const char *body;
@@ -61,7 +67,7 @@ int http_get(int port, const char *path, char **ret_body)
 		*ret_body = NULL;
 	if (fd == -1)
 		return 0;
-	if (ask(fd, path))
+	if (ask(fd, path, accepted))
 		hear(fd, &answer);
 	close(fd);
 	if (answer.data == NULL || strncmp(answer.data, "HTTP/1.1 ", 9) != 0)

@@ -7,5 +7,8 @@
 /* The status code; 0: nobody answers. `ret_body` (may be NULL): the page, the
  * caller's; NULL if there is none. */
 int http_get(int port, const char *path, char **ret_body);
+/* With an Accept header. */
+int http_get_as(int port, const char *path, const char *accepted,
+		char **ret_body);
 
 #endif

@@ -2,6 +2,7 @@
 #include "admin.h"
 #include "clock.h"
 #include "http_get.h"
+#include "status_page.h"
 #include "suite.h"
 #include "text.h"
 
@@ -125,6 +126,46 @@ START_TEST(each_page_says_what_its_view_says)
 	expect(admin, "/", 200, "<a href=\"/readyz\">");
 	expect(admin, "/no-such-page", 404, "/metrics\n");
 	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(a_browser_gets_the_status_as_a_page_and_a_script_as_json)
+{
+	struct admin *admin = start();
+	char *got = NULL;
+
+	ck_assert_int_eq(
+		http_get_as(admin_port(admin), "/status",
+			    "text/html,application/xhtml+xml,*/*;q=0.8", &got),
+		200);
+	ck_assert_ptr_nonnull(strstr(got, "<!DOCTYPE html>"));
+	free(got);
+	ck_assert_int_eq(http_get_as(admin_port(admin), "/status",
+				     "application/json, text/html", &got),
+			 200);
+	ck_assert_str_eq(got, "{}\n");
+	free(got);
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(nothing_of_a_message_is_markup_on_the_page)
+{
+	static const char json[] =
+		"{\"group\":\"<b>\",\"not_ready_because\":\"a&b\",\"repeated\":"
+		"[{\"route\":\"\\\"r\\\"\",\"keys\":[{\"key\":"
+		"\"<script>alert(1)</script>\",\"key_kind\":\"biz_id\","
+		"\"count\":7,\"error\":0}]}]}";
+	scoped_text struct text html = { 0 };
+
+	ck_assert(status_page_render(json, &html));
+	ck_assert_ptr_null(strstr(html.data, "<script"));
+	ck_assert_ptr_null(strstr(html.data, "<b></h1>"));
+	ck_assert_ptr_nonnull(strstr(
+		html.data, "&lt;script&gt;alert(1)&lt;/script&gt;</td>"));
+	ck_assert_ptr_nonnull(strstr(html.data, "&quot;r&quot;"));
+	ck_assert_ptr_nonnull(strstr(html.data, "<pre>a&amp;b</pre>"));
+	ck_assert(!status_page_render("{\"half\":", &html));
 }
 END_TEST
 
@@ -312,6 +353,10 @@ int main(void)
 	TCase *tests = tcase_create("admin");
 
 	tcase_add_test(tests, each_page_says_what_its_view_says);
+	tcase_add_test(
+		tests,
+		a_browser_gets_the_status_as_a_page_and_a_script_as_json);
+	tcase_add_test(tests, nothing_of_a_message_is_markup_on_the_page);
 	tcase_add_test(tests, head_is_answered_without_the_page);
 	tcase_add_test(tests, only_get_and_head_are_allowed);
 	tcase_add_test(tests, openmetrics_is_spoken_to_who_accepts_it);
