@@ -84,22 +84,35 @@ static void add_process(const struct status_page *page,
 	add_reasons(terminal, text, process->why_not_ready);
 }
 
+enum {
+	FEW_BYTES = 1024 * 1024
+};
+
+/* PostgreSQL's own estimate, which it makes when it analyzes the table. */
+static void add_log_fact(const struct fact *fact,
+			 const struct terminal *terminal, struct text *text)
+{
+	int64_t rows = fact_number(fact, "rows_about");
+	int64_t bytes = fact_number(fact, "bytes");
+
+	add_label(terminal, text, "log");
+	if (rows == 0 && bytes > FEW_BYTES) {
+		text_adds(text, "not analyzed yet, ");
+	} else {
+		text_adds(text, "about ");
+		terminal_add_number(terminal, text, rows);
+		text_adds(text, " messages, ");
+	}
+	terminal_add_bytes(text, bytes);
+	text_adds(text, ", of all groups\n");
+}
+
 static void add_log(const struct status_page *page,
 		    const struct terminal *terminal, struct text *text)
 {
-	for (size_t i = 0; i < page->facts->count; i++) {
-		const struct fact *fact = &page->facts->rows[i];
-
-		if (!fact_is_of(fact, "log"))
-			continue;
-		add_label(terminal, text, "log");
-		text_adds(text, "about ");
-		terminal_add_number(terminal, text,
-				    fact_number(fact, "rows_about"));
-		text_adds(text, " messages, ");
-		terminal_add_bytes(text, fact_number(fact, "bytes"));
-		text_adds(text, ", of all groups\n");
-	}
+	for (size_t i = 0; i < page->facts->count; i++)
+		if (fact_is_of(&page->facts->rows[i], "log"))
+			add_log_fact(&page->facts->rows[i], terminal, text);
 }
 
 static void add_heading(const struct status_page *page,

@@ -46,6 +46,14 @@ static enum style style_of(const char *state)
 		       : STYLE_WARN;
 }
 
+static void add_age(struct columns *columns, int64_t seconds)
+{
+	scoped_text struct text age = { 0 };
+
+	terminal_add_duration(&age, seconds < 0 ? 0 : seconds);
+	columns_text(columns, STYLE_PLAIN, age.data == NULL ? "" : age.data);
+}
+
 /* Of one that the process doesn't have, its holder is all that is known. */
 static void add_state(struct columns *columns,
 		      const struct process_partition *partition,
@@ -80,6 +88,7 @@ static void add_position(struct columns *columns, const struct fact *fact,
 		       partition == NULL || partition->lag < 0
 			       ? COLUMNS_UNKNOWN
 			       : partition->lag);
+	add_age(columns, fact_number(fact, "age_seconds"));
 	add_state(columns, partition, holder, fact_number(fact, "attempts"));
 	columns_text(columns, STYLE_PLAIN, holder[0] == '\0' ? "-" : holder);
 }
@@ -95,6 +104,7 @@ static void add_partition(struct columns *columns,
 						  : partition->next_offset);
 	columns_number(columns, STYLE_PLAIN,
 		       partition->lag < 0 ? COLUMNS_UNKNOWN : partition->lag);
+	columns_text(columns, STYLE_PLAIN, "-");
 	add_state(columns, partition, "", 0);
 	columns_text(columns, STYLE_PLAIN, "this process");
 }
@@ -121,6 +131,7 @@ static void print_partitions(const struct status_page *page,
 	columns_add(&columns, "part", true, COLUMNS_UNCUT);
 	columns_add(&columns, "position", true, COLUMNS_UNCUT);
 	columns_add(&columns, "lag", true, COLUMNS_UNCUT);
+	columns_add(&columns, "moved", false, COLUMNS_UNCUT);
 	columns_add(&columns, "state", false, NAME_LEAST);
 	columns_add(&columns, "read by", false, NAME_LEAST);
 	add_rows(page, &columns);

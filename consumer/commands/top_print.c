@@ -76,8 +76,8 @@ static void add_route(const struct process_route *route,
 	terminal_add_number(terminal, &line, route->handled);
 	text_adds(&line, " handled, ");
 	terminal_add_number(terminal, &line, route->repeated);
-	text_adds(&line, route->key_count == 0 ? " repeated"
-					       : " repeated, most often");
+	text_adds(&line, route->key_count == 0 ? " repetitions"
+					       : " repetitions; most often of");
 	text_adds(text, "\n");
 	if (line.data != NULL)
 		terminal_add_wrapped(text, line.data, 2, terminal->columns);

@@ -233,6 +233,88 @@ START_TEST(nothing_counted_by_four_threads_is_lost)
 }
 END_TEST
 
+struct repeater {
+	struct numbers *numbers;
+	unsigned lane;
+};
+
+static void *repeat_much(void *arg)
+{
+	const struct repeater *repeater = arg;
+
+	for (int i = 0; i < COUNTS; i++) {
+		struct once_item item = {
+			.ending = i % 2 == 0 ? ONCE_DUPLICATE_ENDING
+					     : ONCE_CONFLICT_ENDING,
+			.key_kind = ONCE_KEY_MSG_ID,
+			.msg_id = { i % 4 == 3 ? "rare" : "often",
+				    i % 4 == 3 ? 4 : 5 },
+		};
+
+		numbers_count_item(repeater->numbers, repeater->lane, 0, &item);
+	}
+	return NULL;
+}
+
+START_TEST(repetitions_of_two_lanes_add_up_while_somebody_reads)
+{
+	static const char expected[] =
+		"\"total\":40000,\"unlisted_most\":0,\"keys\":["
+		"{\"key\":\"often\",\"key_kind\":\"msg_id\",\"count\":30000,"
+		"\"error\":0},{\"key\":\"rare\",\"key_kind\":\"msg_id\","
+		"\"count\":10000,\"error\":0}]";
+	scoped_text struct text json = { 0 };
+	struct numbers *numbers = create();
+	struct repeater repeaters[2];
+	pthread_t threads[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		repeaters[i] = (struct repeater){ numbers, i };
+		pthread_create(&threads[i], NULL, repeat_much, &repeaters[i]);
+	}
+	for (int i = 0; i < 20; i++)
+		numbers_describe_repeated(numbers, &json);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	text_reset(&json);
+	numbers_describe_repeated(numbers, &json);
+	ck_assert_msg(strstr(json.data, expected) != NULL, "%s", json.data);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+START_TEST(a_route_at_a_glance_adds_up)
+{
+	static const char *const topics[] = { "refunds", "more" };
+	struct numbers *numbers = create();
+	struct numbers_view view;
+
+	numbers_consumed(numbers, 0, "refunds", 5);
+	numbers_consumed(numbers, 0, "more", 2);
+	numbers_returned(numbers, 0, "more", 1);
+	count(numbers, ONCE_HANDLED_ENDING, ONCE_CAUSE_NONE, 0);
+	count(numbers, ONCE_DUPLICATE_ENDING, ONCE_CAUSE_NONE,
+	      ONCE_STAGE_BATCH);
+	count(numbers, ONCE_DUPLICATE_ENDING, ONCE_CAUSE_NONE,
+	      ONCE_STAGE_DATABASE);
+	count(numbers, ONCE_CONFLICT_ENDING, ONCE_CAUSE_CONFLICT, 0);
+	count(numbers, ONCE_DEAD_ENDING, ONCE_CAUSE_REJECTED, 0);
+	count(numbers, ONCE_WAITING_ENDING, ONCE_CAUSE_ASKED, 0);
+	numbers_get(numbers, 0, topics, 2, &view);
+	ck_assert_double_eq(view.consumed, 7);
+	ck_assert_double_eq(view.returned, 1);
+	ck_assert_double_eq(view.handled, 1);
+	ck_assert_uint_eq(view.stage_count, 2);
+	ck_assert_double_eq(view.stages[0].duplicates, 1);
+	ck_assert_double_eq(view.stages[1].duplicates, 1);
+	ck_assert_double_eq(view.conflicts, 1);
+	ck_assert_double_eq(view.dead, 1);
+	ck_assert_double_eq(view.postponed, 1);
+	ck_assert_double_eq(view.retries, 1);
+	numbers_destroy(numbers);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("numbers");
@@ -245,6 +327,9 @@ int main(void)
 	tcase_add_test(tests, a_partition_that_left_is_not_shown);
 	tcase_add_test(tests,
 		       every_line_of_the_page_is_a_sample_or_says_what_follows);
+	tcase_add_test(tests,
+		       repetitions_of_two_lanes_add_up_while_somebody_reads);
+	tcase_add_test(tests, a_route_at_a_glance_adds_up);
 	tcase_add_test(tests, a_label_can_not_break_the_page);
 	tcase_add_test(tests, nothing_counted_by_four_threads_is_lost);
 	suite_add_tcase(suite, tests);
