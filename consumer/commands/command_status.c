@@ -1,6 +1,7 @@
 /* onced status: the database's word, and the process's beside it if it
  * answers. */
 #include "command.h"
+#include "error.h"
 #include "process_status.h"
 #include "status_facts.h"
 #include "status_print.h"

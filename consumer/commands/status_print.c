@@ -35,7 +35,7 @@ static void add_database(const struct status_page *page,
 	if (page->facts != NULL) {
 		terminal_add(terminal, text, STYLE_GOOD, "answers");
 	} else {
-		terminal_add(terminal, text, STYLE_BAD, "no answer");
+		terminal_add(terminal, text, STYLE_BAD, "can't be read");
 		text_addf(text, "\n%*s", LABEL, "");
 		terminal_add_wrapped(text, page->database_why, LABEL,
 				     terminal->columns);
