@@ -21,6 +21,7 @@ struct cell {
 struct layout {
 	const struct terminal *terminal;
 	bool rounded;
+	bool narrow; /* spare columns are left out */
 	size_t widths[COLUMNS_MOST_COUNT];
 };
 
@@ -134,13 +135,20 @@ static void measure(const struct columns *columns, struct layout *layout)
 	}
 }
 
+static bool is_shown(const struct columns *columns, const struct layout *layout,
+		     size_t i)
+{
+	return !layout->narrow || columns->columns[i].least != COLUMNS_SPARE;
+}
+
 static size_t total_of(const struct columns *columns,
 		       const struct layout *layout)
 {
-	size_t total = GAP * (columns->count - 1);
+	size_t total = 0;
 
 	for (size_t i = 0; i < columns->count; i++)
-		total += layout->widths[i];
+		if (is_shown(columns, layout, i))
+			total += layout->widths[i] + (i > 0 ? GAP : 0);
 	return total;
 }
 
@@ -153,7 +161,7 @@ static bool cut_one(const struct columns *columns, struct layout *layout)
 	for (size_t i = 0; i < columns->count; i++) {
 		size_t least = columns->columns[i].least;
 
-		if (least == COLUMNS_UNCUT || layout->widths[i] <= least ||
+		if (least <= COLUMNS_SPARE || layout->widths[i] <= least ||
 		    layout->widths[i] - least <= most)
 			continue;
 		most = layout->widths[i] - least;
@@ -167,6 +175,8 @@ static bool cut_one(const struct columns *columns, struct layout *layout)
 static bool fit(const struct columns *columns, struct layout *layout)
 {
 	measure(columns, layout);
+	layout->narrow = false;
+	layout->narrow = total_of(columns, layout) > layout->terminal->columns;
 	while (total_of(columns, layout) > layout->terminal->columns)
 		if (!cut_one(columns, layout))
 			return false;
@@ -206,6 +216,8 @@ static void render_row(const struct columns *columns,
 	for (size_t i = 0; i < columns->count; i++) {
 		scoped_text struct text shown = { 0 };
 
+		if (!is_shown(columns, layout, i))
+			continue;
 		add_cell_text(layout, &row[i], &shown);
 		cut_to(&shown, layout->widths[i]);
 		add_padded(layout, text, &shown, row[i].style,

@@ -1,7 +1,7 @@
 /*
  * columns.h - a table that fits its line: text to the left, numbers to the
- * right, each column as wide as it has to be. Where that is too wide, text is
- * cut first, then numbers are rounded (12.3M).
+ * right, each column as wide as it has to be. Where that is too wide, spare
+ * columns are left out, then text is cut, then numbers are rounded (12.3M).
  */
 #ifndef ONCED_COLUMNS_H
 #define ONCED_COLUMNS_H
@@ -10,7 +10,8 @@
 
 enum {
 	COLUMNS_MOST_COUNT = 16,
-	COLUMNS_UNCUT = 0
+	COLUMNS_UNCUT = 0,
+	COLUMNS_SPARE = 1
 };
 
 /* A number that nobody knows: shown as "-". */
@@ -19,7 +20,7 @@ enum {
 struct column {
 	const char *title;
 	bool is_number;
-	size_t least; /* columns a text may be cut down to; COLUMNS_UNCUT */
+	size_t least; /* of a text, when it is cut; COLUMNS_UNCUT, _SPARE */
 };
 
 struct columns {

@@ -131,7 +131,7 @@ static void print_partitions(const struct status_page *page,
 	columns_add(&columns, "part", true, COLUMNS_UNCUT);
 	columns_add(&columns, "position", true, COLUMNS_UNCUT);
 	columns_add(&columns, "lag", true, COLUMNS_UNCUT);
-	columns_add(&columns, "moved", false, COLUMNS_UNCUT);
+	columns_add(&columns, "moved", false, COLUMNS_SPARE);
 	columns_add(&columns, "state", false, NAME_LEAST);
 	columns_add(&columns, "read by", false, NAME_LEAST);
 	add_rows(page, &columns);

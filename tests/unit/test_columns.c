@@ -78,6 +78,26 @@ START_TEST(text_is_cut_before_numbers_are_rounded)
 }
 END_TEST
 
+START_TEST(a_spare_column_goes_first)
+{
+	static const struct terminal narrow = { .columns = 10 };
+	scoped_text struct text text = { 0 };
+	struct columns columns = { 0 };
+
+	columns_add(&columns, "a", false, 8);
+	columns_add(&columns, "b", false, COLUMNS_SPARE);
+	columns_text(&columns, STYLE_PLAIN, "1234567890");
+	columns_text(&columns, STYLE_PLAIN, "x");
+	columns_render(&columns, &a_pipe, &text);
+	ck_assert_str_eq(text.data, "a           b\n1234567890  x\n");
+	text_reset(&text);
+	columns_render(&columns, &narrow, &text);
+	ck_assert_ptr_nonnull(strstr(text.data, "1234567890"));
+	ck_assert_ptr_null(strstr(text.data, "x"));
+	columns_fini(&columns);
+}
+END_TEST
+
 START_TEST(colour_changes_no_width)
 {
 	expect(&a_bright_screen, "r", 7,
@@ -281,6 +301,7 @@ int main(void)
 		numbers_stand_to_the_right_and_are_grouped_where_somebody_looks);
 	tcase_add_test(tests, width_is_what_a_terminal_shows);
 	tcase_add_test(tests, text_is_cut_before_numbers_are_rounded);
+	tcase_add_test(tests, a_spare_column_goes_first);
 	tcase_add_test(tests, colour_changes_no_width);
 	tcase_add_test(tests, durations_and_sizes_are_short);
 	tcase_add_test(tests,
