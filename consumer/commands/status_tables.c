@@ -169,13 +169,25 @@ static int64_t count_parked(const struct facts *facts, const char *scope,
 	return sum;
 }
 
-/* "batch", "database": as the process tells them, the same for each route. */
-static void add_stage_titles(const struct process_route *route,
+/* Without a prefilter its stages stop nothing, and would only fill the line. */
+static bool is_told(const struct process_status *process,
+		    const struct process_stage *stage)
+{
+	return process->prefilter[0] != '\0' ||
+	       strcmp(stage->name, "batch") == 0 ||
+	       strcmp(stage->name, "database") == 0;
+}
+
+/* As the process tells them, the same for each route. */
+static void add_stage_titles(const struct process_status *process,
 			     struct columns *columns)
 {
+	const struct process_route *route = &process->routes[0];
+
 	for (size_t i = 0; i < route->stage_count; i++)
-		columns_add(columns, route->stages[i].name, true,
-			    COLUMNS_UNCUT);
+		if (is_told(process, &route->stages[i]))
+			columns_add(columns, route->stages[i].name, true,
+				    COLUMNS_UNCUT);
 }
 
 static void add_share(struct columns *columns, int64_t part, int64_t whole)
@@ -189,6 +201,7 @@ static void add_share(struct columns *columns, int64_t part, int64_t whole)
 }
 
 static void add_duplicates(struct columns *columns,
+			   const struct process_status *process,
 			   const struct process_route *route)
 {
 	int64_t sum = 0;
@@ -200,8 +213,9 @@ static void add_duplicates(struct columns *columns,
 	columns_number(columns, STYLE_PLAIN, sum);
 	add_share(columns, sum, sum + route->handled);
 	for (size_t i = 0; i < route->stage_count; i++)
-		columns_number(columns, STYLE_PLAIN,
-			       route->stages[i].duplicates);
+		if (is_told(process, &route->stages[i]))
+			columns_number(columns, STYLE_PLAIN,
+				       route->stages[i].duplicates);
 }
 
 static void print_duplicates(const struct process_status *process,
@@ -215,11 +229,11 @@ static void print_duplicates(const struct process_status *process,
 	columns_add(&columns, "handled", true, COLUMNS_UNCUT);
 	columns_add(&columns, "duplicates", true, COLUMNS_UNCUT);
 	columns_add(&columns, "share", true, COLUMNS_UNCUT);
-	add_stage_titles(&process->routes[0], &columns);
+	add_stage_titles(process, &columns);
 	for (size_t i = 0; i < process->route_count; i++)
 		if (process->routes[i].stage_count ==
 		    process->routes[0].stage_count)
-			add_duplicates(&columns, &process->routes[i]);
+			add_duplicates(&columns, process, &process->routes[i]);
 	text_adds(text, "\nsince the process started, and what stopped the "
 			"duplicates\n");
 	columns_render(&columns, terminal, text);

@@ -448,21 +448,6 @@ static double add_up(struct metric_cell *const *cells, size_t count)
 	return sum;
 }
 
-/* Duplicates by who stopped them, in the order in which they are asked. */
-static void get_stages(const struct route_numbers *route,
-		       struct numbers_view *view)
-{
-	size_t count = 0;
-
-	view->stages[count++] =
-		(struct numbers_stage){ "batch",
-					add_up(route->intercepts, COUNT_KEYS) };
-	view->stages[count++] =
-		(struct numbers_stage){ "database", add_up(route->backstop_hits,
-							   COUNT_KEYS) };
-	view->stage_count = count;
-}
-
 void numbers_get(struct numbers *numbers, size_t route,
 		 const char *const *topics, size_t topic_count,
 		 struct numbers_view *ret_view)
@@ -479,7 +464,11 @@ void numbers_get(struct numbers *numbers, size_t route,
 		.parked_waiting = metric_get(counted->parked[0]),
 		.parked_dead = metric_get(counted->parked[1]),
 	};
-	get_stages(counted, ret_view);
+	for (int i = 0; i < COUNT_STAGES; i++)
+		ret_view->duplicates[i] =
+			add_up(counted->intercepts[i], COUNT_KEYS);
+	ret_view->duplicates[ONCE_STAGE_DATABASE] =
+		add_up(counted->backstop_hits, COUNT_KEYS);
 	for (size_t i = 0; i < topic_count; i++) {
 		ret_view->consumed +=
 			metric_get(cell(numbers, METRIC_CONSUMED, counted->name,

@@ -61,21 +61,11 @@ void numbers_log_deleted(struct numbers *numbers, size_t route, double count);
 void numbers_log_sums(struct numbers *numbers, const char *text);
 
 /* A route at a glance, since the process started. */
-enum {
-	NUMBERS_STAGES_MOST = 4
-};
-
-struct numbers_stage {
-	const char *name;
-	double duplicates;
-};
-
 struct numbers_view {
 	double consumed;
 	double returned;
 	double handled;
-	struct numbers_stage stages[NUMBERS_STAGES_MOST];
-	size_t stage_count;
+	double duplicates[ONCE_STAGE_DATABASE + 1]; /* by what stopped them */
 	double conflicts;
 	double dead;
 	double retries;

@@ -34,22 +34,64 @@ static void describe_lanes(const struct described *described, struct text *json)
 		  described->lane_count, busy);
 }
 
-/* What stands before the database: null, or an object with a "summary", one
- * line for people, and what else scripts may want. */
+/* ---- what stands before the database ---- */
+
+/* A line for people. The URL isn't in it: it may have a password. */
+static void add_summary(const struct prefilter_config *cfg,
+			const struct once_prefilter_view *view,
+			struct text *summary)
+{
+	if (cfg->local_max_bytes > 0)
+		text_addf(summary, "local, up to %.1f MiB",
+			  (double)cfg->local_max_bytes / (1024 * 1024));
+	if (cfg->redis_url[0] == '\0')
+		return;
+	text_addf(summary, "%sredis, %s", summary->size == 0 ? "" : "; ",
+		  view->redis_open ? "not asked now" : "asked");
+	if (view->redis_errors > 0)
+		text_addf(summary, ", %llu errors, the last: %s",
+			  (unsigned long long)view->redis_errors,
+			  view->redis_trouble);
+}
+
+/* null, or what people and scripts may want to know. */
 static void describe_prefilter(const struct described *described,
 			       struct text *json)
 {
-	(void)described;
-	text_adds(json, ",\"prefilter\":null");
+	const struct prefilter_config *cfg = &described->cfg->prefilter;
+	scoped_text struct text summary = { 0 };
+	struct once_prefilter_view view;
+
+	text_adds(json, ",\"prefilter\":");
+	if (described->prefilter == NULL) {
+		text_adds(json, "null");
+		return;
+	}
+	once_prefilter_get_view(described->prefilter, &view);
+	add_summary(cfg, &view, &summary);
+	text_adds(json, "{\"summary\":");
+	text_add_json(json, bytes_of(summary.data, summary.size));
+	text_addf(json,
+		  ",\"local_max_bytes\":%zu,\"redis\":%s,\"redis_open\":%s,"
+		  "\"redis_errors\":%llu,\"redis_trouble\":",
+		  cfg->local_max_bytes,
+		  cfg->redis_url[0] == '\0' ? "false" : "true",
+		  view.redis_open ? "true" : "false",
+		  (unsigned long long)view.redis_errors);
+	text_add_json(json, bytes_text(view.redis_trouble));
+	text_adds(json, "}");
 }
+
+/* ---- routes ---- */
 
 static void describe_duplicates(const struct numbers_view *view,
 				struct text *json)
 {
 	text_adds(json, ",\"duplicates\":{");
-	for (size_t i = 0; i < view->stage_count; i++)
+	for (int i = 0; i <= ONCE_STAGE_DATABASE; i++)
 		text_addf(json, "%s\"%s\":%.0f", i == 0 ? "" : ",",
-			  view->stages[i].name, view->stages[i].duplicates);
+			  once_stage_word((enum once_stage)i),
+			  view->duplicates[i]);
 	text_adds(json, "}");
 }
 
@@ -85,6 +127,8 @@ static void describe_routes(const struct described *described,
 	}
 	text_adds(json, "]");
 }
+
+/* ---- the whole ---- */
 
 void describe_process(const struct described *described, bool ready,
 		      const char *why, struct text *json)

@@ -21,6 +21,7 @@ struct described {
 	struct source *source;
 	struct lane *const *lanes;
 	unsigned lane_count;
+	const struct once_prefilter *prefilter; /* NULL: none */
 	int64_t started_ms; /* monotonic */
 };
 

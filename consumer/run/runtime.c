@@ -123,6 +123,7 @@ static void describe(void *arg, struct text *json)
 		.source = runtime->source,
 		.lanes = runtime->lanes,
 		.lane_count = runtime->lane_count,
+		.prefilter = runtime->prefilter,
 		.started_ms = runtime->started_ms,
 	};
 	scoped_text struct text why = { 0 };

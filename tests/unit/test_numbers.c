@@ -304,9 +304,9 @@ START_TEST(a_route_at_a_glance_adds_up)
 	ck_assert_double_eq(view.consumed, 7);
 	ck_assert_double_eq(view.returned, 1);
 	ck_assert_double_eq(view.handled, 1);
-	ck_assert_uint_eq(view.stage_count, 2);
-	ck_assert_double_eq(view.stages[0].duplicates, 1);
-	ck_assert_double_eq(view.stages[1].duplicates, 1);
+	ck_assert_double_eq(view.duplicates[ONCE_STAGE_BATCH], 1);
+	ck_assert_double_eq(view.duplicates[ONCE_STAGE_LOCAL], 0);
+	ck_assert_double_eq(view.duplicates[ONCE_STAGE_DATABASE], 1);
 	ck_assert_double_eq(view.conflicts, 1);
 	ck_assert_double_eq(view.dead, 1);
 	ck_assert_double_eq(view.postponed, 1);
