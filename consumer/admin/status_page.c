@@ -128,11 +128,13 @@ static void add_stages(struct text *html, json_t *stages)
 	text_adds(html, "<td class=\"n\">");
 	json_object_foreach(stages, name, count)
 	{
+		if (json_integer_value(count) == 0)
+			continue;
 		text_addf(html, "%s%s %lld", separator, name,
 			  (long long)json_integer_value(count));
 		separator = ", ";
 	}
-	text_adds(html, "</td>");
+	text_adds(html, separator[0] == '\0' ? "0</td>" : "</td>");
 }
 
 static void add_route(struct text *html, const json_t *route)

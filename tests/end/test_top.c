@@ -323,10 +323,14 @@ static void write_elsewhere(struct stage *stage, char path[PATH_MAX])
 
 START_TEST(status_without_the_database_still_shows_the_process)
 {
+	struct onced_options options = {
+		.database = "prefilter:\n  local:\n    max_memory: 2MiB\n"
+	};
 	struct stage stage;
 	char path[PATH_MAX];
 
 	init(&stage);
+	onced_init(&stage.onced, &stage.fixture, &options);
 	start_with_repetitions(&stage);
 	onced_wait_until_ready(&stage.onced, WAIT_MS);
 	write_elsewhere(&stage, path);
@@ -334,6 +338,8 @@ START_TEST(status_without_the_database_still_shows_the_process)
 	ck_assert_int_eq(onced_command(&stage.onced, "status", NULL), 69);
 	onced_check_output(&stage.onced, "could not connect");
 	onced_check_output(&stage.onced, "this process");
+	onced_check_output(&stage.onced, "local, up to 2.0 MiB");
+	onced_check_output(&stage.onced, "batch  local  redis  database");
 	ck_assert_int_eq(onced_command(&stage.onced, "status", "--json"), 69);
 	ck_assert_int_eq(onced_stop(&stage.onced), 0);
 	onced_fixture_fini(&stage.fixture);
