@@ -88,8 +88,11 @@ static void add_rounded(struct text *text, int64_t number)
 		text_addf(text, "%lld", (long long)number);
 		return;
 	}
-	for (rest /= 1000; rest >= 999.5; rest /= 1000)
+	rest /= 1000;
+	while (rest >= 999.5) {
+		rest /= 1000;
 		unit++;
+	}
 	text_addf(text, "%.*f%c", rest < 99.95, rest, units[unit]);
 }
 
@@ -193,19 +196,26 @@ static void cut_to(struct text *text, size_t width)
 	text_adds(text, "…");
 }
 
-/* `is_last`: nothing stands behind it, no blanks either. */
-static void add_padded(const struct layout *layout, struct text *line,
-		       const struct text *cell, enum style style, size_t width,
-		       bool is_number, bool is_last)
+/* Padded to its column; behind the last one stands nothing, no blanks either.
+ */
+static void render_cell(const struct columns *columns,
+			const struct layout *layout, size_t i,
+			const struct cell *cell, struct text *line)
 {
-	size_t taken = readable_width(bytes_in(cell));
-	int blanks = taken < width ? (int)(width - taken) : 0;
+	scoped_text struct text shown = { 0 };
+	bool is_number = columns->columns[i].is_number;
+	size_t width = layout->widths[i];
+	size_t taken;
+	int blanks;
 
-	if (is_number)
-		text_addf(line, "%*s", blanks, "");
-	terminal_add(layout->terminal, line, style,
-		     cell->data == NULL ? "" : cell->data);
-	if (!is_last)
+	add_cell_text(layout, cell, &shown);
+	cut_to(&shown, width);
+	taken = readable_width(bytes_in(&shown));
+	blanks = taken < width ? (int)(width - taken) : 0;
+	text_addf(line, "%*s", is_number ? blanks : 0, "");
+	terminal_add(layout->terminal, line, cell->style,
+		     shown.data == NULL ? "" : shown.data);
+	if (i + 1 < columns->count)
 		text_addf(line, "%*s", is_number ? GAP : blanks + GAP, "");
 }
 
@@ -213,17 +223,9 @@ static void render_row(const struct columns *columns,
 		       const struct layout *layout, const struct cell *row,
 		       struct text *text)
 {
-	for (size_t i = 0; i < columns->count; i++) {
-		scoped_text struct text shown = { 0 };
-
-		if (!is_shown(columns, layout, i))
-			continue;
-		add_cell_text(layout, &row[i], &shown);
-		cut_to(&shown, layout->widths[i]);
-		add_padded(layout, text, &shown, row[i].style,
-			   layout->widths[i], columns->columns[i].is_number,
-			   i + 1 == columns->count);
-	}
+	for (size_t i = 0; i < columns->count; i++)
+		if (is_shown(columns, layout, i))
+			render_cell(columns, layout, i, &row[i], text);
 	text_adds(text, "\n");
 }
 
@@ -243,10 +245,9 @@ void columns_render(const struct columns *columns,
 {
 	struct layout layout = { .terminal = terminal };
 
-	if (columns->broken) {
-		text->broken = true;
+	text->broken = text->broken || columns->broken;
+	if (text->broken || columns->count == 0)
 		return;
-	}
 	if (!fit(columns, &layout)) {
 		layout.rounded = true;
 		(void)fit(columns, &layout);
