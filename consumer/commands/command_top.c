@@ -72,19 +72,21 @@ static void cut_to_screen(struct text *text, size_t lines)
 		}
 }
 
-/* A process that is restarted is waited for: it is back in a moment. */
-static void make_screen(const struct config *cfg,
-			const struct terminal *terminal, struct text *text)
+static enum once_status make_screen(const struct config *cfg,
+				    const struct terminal *terminal,
+				    struct text *text, struct once_error *err)
 {
 	struct process_status *process = NULL;
-	struct once_error err;
+	enum once_status status =
+		process_status_get(cfg->admin_listen, &process, err);
 
-	if (process_status_get(cfg->admin_listen, &process, &err) == ONCE_OK)
+	if (status == ONCE_OK)
 		top_print(process, terminal, text);
 	else
-		terminal_add_wrapped(text, err.text, 0, terminal->columns);
+		terminal_add_wrapped(text, err->text, 0, terminal->columns);
 	process_status_destroy(process);
 	cut_to_screen(text, terminal->lines);
+	return status;
 }
 
 /* false: we were told to stop. The signals are blocked, and so wait here. */
@@ -100,20 +102,33 @@ static bool wait_for_next(void)
 	return sigtimedwait(&set, NULL, &wait) < 0;
 }
 
+static bool show_screen(const struct text *screen)
+{
+	fputs(HIDE_CURSOR HOME_AND_CLEAR, stdout);
+	fputs(screen->data == NULL ? "" : screen->data, stdout);
+	return fflush(stdout) == 0;
+}
+
+/* One that answered once, and is restarted, is waited for. */
 static int print_until_told(const struct config *cfg)
 {
-	struct terminal terminal;
+	bool answered = false;
 	bool goes_on = true;
 
-	fputs(HIDE_CURSOR, stdout);
 	while (goes_on) {
 		scoped_text struct text screen = { 0 };
+		struct terminal terminal;
+		struct once_error err;
+		enum once_status status;
 
 		terminal_look(&terminal); /* it may have another size now */
-		make_screen(cfg, &terminal, &screen);
-		fputs(HOME_AND_CLEAR, stdout);
-		fputs(screen.data == NULL ? "" : screen.data, stdout);
-		goes_on = fflush(stdout) == 0 && wait_for_next();
+		status = make_screen(cfg, &terminal, &screen, &err);
+		if (status != ONCE_OK && !answered) {
+			fprintf(stderr, "onced: %s\n", err.text);
+			return exit_code_of(status);
+		}
+		answered = true;
+		goes_on = show_screen(&screen) && wait_for_next();
 	}
 	fputs(SHOW_CURSOR "\n", stdout);
 	return EXIT_CODE_OK;

@@ -208,11 +208,19 @@ static void wait_for_screen(int fd, struct text *screen, const char *text)
 	}
 }
 
+static void check_end(pid_t pid, int fd, int code)
+{
+	int status;
+
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == code);
+	close(fd);
+}
+
 START_TEST(on_a_terminal_it_goes_on_until_ctrl_c)
 {
 	scoped_text struct text screen = { 0 };
 	struct stage stage;
-	int status;
 	int fd;
 	pid_t pid;
 
@@ -224,10 +232,12 @@ START_TEST(on_a_terminal_it_goes_on_until_ctrl_c)
 	wait_for_screen(fd, &screen, "news");
 	ck_assert_int_eq(write(fd, "\x03", 1), 1);
 	wait_for_screen(fd, &screen, "\033[?25h"); /* the cursor is back */
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	close(fd);
+	check_end(pid, fd, 0);
 	ck_assert_int_eq(onced_stop(&stage.onced), 0);
+
+	pid = start_on_terminal(&stage, &fd);
+	wait_for_screen(fd, &screen, "no process answers");
+	check_end(pid, fd, 69);
 	onced_fixture_fini(&stage.fixture);
 }
 END_TEST
