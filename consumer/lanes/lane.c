@@ -184,7 +184,6 @@ static void run_waiting(struct lane *lane)
 	if (clock_ms() < lane->trouble_until_ms ||
 	    clock_ms() < lane->work.waiting_at_ms)
 		return;
-	once_session_tend(lane->session);
 	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
@@ -224,6 +223,7 @@ static void work_once(struct lane *lane)
 {
 	struct once_error err = { 0 };
 
+	once_session_tend(lane->session);
 	if (clock_ms() < lane->trouble_until_ms)
 		return;
 	if (lane->work.unsettled &&

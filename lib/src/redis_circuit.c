@@ -21,7 +21,7 @@
  */
 #define RELAPSE_MS 10000
 #define PATIENCE_TIMEOUTS 20
-#define MIN_PATIENCE_MS 1000
+#define MIN_PATIENCE_MS 5000 /* an idle lane looks once a second */
 
 static enum once_status init(struct once__circuit *circuit, const char *url,
 			     struct once_error *err)

@@ -140,7 +140,7 @@ START_TEST(silence_about_values_is_noticed_without_a_get)
 	redis_server_freeze(&server);
 	lined_set(&line, "key", "value");
 	lined_await(&line, true);
-	lined_check_open(&line, "no answer within 2000 ms");
+	lined_check_open(&line, "no answer within 5000 ms");
 	redis_server_thaw(&server);
 	lined_await(&line, false);
 	check_works();
