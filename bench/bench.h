@@ -22,6 +22,9 @@ enum {
 
 struct bench {
 	int64_t messages;
+	int64_t different;     /* of them; the rest repeats those, in turn */
+	int64_t skipped;       /* of them, before the clock is started */
+	const char *prefilter; /* lines of onced's configuration, or "" */
 	struct kafka_fixture kafka;
 	struct pg_fixture pg;
 	struct temp_dir dir;

@@ -129,9 +129,9 @@ static rd_kafka_resp_err_t send_letter(rd_kafka_t *rk, rd_kafka_topic_t *rkt,
 	return code;
 }
 
-static void send_number(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int64_t number)
+static void send_number(rd_kafka_t *rk, rd_kafka_topic_t *rkt, int64_t number,
+			int partition)
 {
-	int partition = (int)(number % BENCH_PARTITIONS);
 	struct letter letter;
 	rd_kafka_resp_err_t code;
 
@@ -166,7 +166,8 @@ void load_produce(struct bench *bench)
 
 	ck_assert_ptr_nonnull(rkt);
 	for (int64_t i = 0; i < bench->messages; i++)
-		send_number(rk, rkt, i);
+		send_number(rk, rkt, i % bench->different,
+			    (int)(i % BENCH_PARTITIONS));
 	ck_assert_msg(rd_kafka_flush(rk, FLUSH_MS) ==
 			      RD_KAFKA_RESP_ERR_NO_ERROR,
 		      "messages were not acknowledged in time");

@@ -4,8 +4,9 @@
 
 #include "bench.h"
 
-/* Fill the topic, evenly over its partitions: refunds, each its own, each under
- * its own header message-id. Returns when the broker has them all. */
+/* Fill the topic, evenly over its partitions, with refunds: `different` ones,
+ * each under its own header message-id, and then those again and again. Returns
+ * when the broker has them all. */
 void load_produce(struct bench *bench);
 
 #endif

@@ -21,6 +21,7 @@ static const char config_format[] = "kafka:\n"
 				    "  group: %s-%d-%s\n"
 				    "database:\n"
 				    "  conninfo: %s\n"
+				    "%s"
 				    "retention: forever\n"
 				    "lanes: %d\n"
 				    "admin:\n"
@@ -86,7 +87,7 @@ void onced_process_init(struct onced_process *onced, const struct bench *bench,
 	file = fopen(onced->config, "we");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, config_format, bench->kafka.bootstrap, bench->kafka.group,
-		round, how, bench->pg.conninfo, BENCH_WORKERS,
+		round, how, bench->pg.conninfo, bench->prefilter, BENCH_WORKERS,
 		bench->kafka.topic, bench->plugin, how);
 	ck_assert_int_eq(fclose(file), 0);
 }

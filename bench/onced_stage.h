@@ -9,7 +9,8 @@ enum {
 };
 
 struct onced_outcome {
-	struct pace pace;             /* the time from exec on */
+	struct pace pace; /* from exec on, or behind what is skipped */
+	int64_t start_ns;
 	int64_t memory_kib[QUARTERS]; /* most, in each quarter of the messages
 				       */
 	double processor_s;           /* of onced, without the servers */

@@ -60,6 +60,8 @@ static void init(struct bench *bench)
 
 	bench->messages = read_number("ONCE_BENCH_MESSAGES", MESSAGES,
 				      MESSAGES_MIN, MESSAGES_MAX);
+	bench->different = bench->messages;
+	bench->prefilter = "";
 	onced_process_find(bench, onced_path);
 	ck_assert_msg(temp_dir_init(&bench->dir, &err) == ONCE_OK, "%s",
 		      err.text);

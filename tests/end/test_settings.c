@@ -68,9 +68,9 @@ static unsigned draw(unsigned sides)
 /* ---- messages ---- */
 
 struct texts {
-	char id[24];
-	char biz[24];
-	char value[24];
+	char id[32];
+	char biz[32];
+	char value[32];
 };
 
 /* A new operation; or one of those before, under its own id or a new one, with
