@@ -115,6 +115,19 @@ static void add_log(const struct status_page *page,
 			add_log_fact(&page->facts->rows[i], terminal, text);
 }
 
+static void add_retention(const struct status_page *page,
+			  const struct terminal *terminal, struct text *text)
+{
+	int64_t retention_ms = page->cfg->retention_ms;
+
+	add_label(terminal, text, "retention");
+	if (retention_ms < 0)
+		text_adds(text, "forever");
+	else
+		terminal_add_duration(text, retention_ms / 1000);
+	text_adds(text, "\n");
+}
+
 static void add_heading(const struct status_page *page,
 			const struct terminal *terminal, struct text *text)
 {
@@ -132,6 +145,7 @@ static void add_heading(const struct status_page *page,
 						       : process->prefilter);
 	if (page->facts != NULL)
 		add_log(page, terminal, text);
+	add_retention(page, terminal, text);
 }
 
 void status_print(const struct status_page *page,
@@ -159,6 +173,11 @@ void status_print_json(const struct status_page *page, struct text *json)
 	text_add_json(json, bytes_text(page->cfg->kafka.group));
 	text_adds(json, ",\"brokers\":");
 	text_add_json(json, bytes_text(page->cfg->kafka.brokers));
+	if (page->cfg->retention_ms < 0)
+		text_adds(json, ",\"retention_seconds\":null");
+	else
+		text_addf(json, ",\"retention_seconds\":%lld",
+			  (long long)(page->cfg->retention_ms / 1000));
 	text_addf(json, ",\"database\":{\"reached\":%s",
 		  page->facts == NULL ? "false," : "true");
 	if (page->facts == NULL)

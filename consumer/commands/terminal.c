@@ -88,7 +88,9 @@ void terminal_add_duration(struct text *text, int64_t seconds)
 	long long hours = minutes / 60;
 	long long days = hours / 24;
 
-	if (days > 0)
+	if (days > 0 && hours % 24 == 0)
+		text_addf(text, "%lld d", days);
+	else if (days > 0)
 		text_addf(text, "%lld d %lld h", days, hours % 24);
 	else if (hours > 0)
 		text_addf(text, "%lld h %lld min", hours, minutes % 60);

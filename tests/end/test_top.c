@@ -286,6 +286,7 @@ START_TEST(status_fits_80_columns_with_the_process_and_without_it)
 	check_width(&stage);
 	onced_check_output(&stage.onced, "ready, pid ");
 	onced_check_output(&stage.onced, "  running  ");
+	onced_check_output(&stage.onced, "retention  forever");
 	onced_check_output(&stage.onced, "rejected");
 	ck_assert_int_eq(onced_command(&stage.onced, "status", "--json"), 0);
 	check_json(&stage,

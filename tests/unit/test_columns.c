@@ -230,6 +230,7 @@ static void print(const struct facts *facts,
 {
 	struct route_config route = { .name = route_name, .scope = scope };
 	struct config cfg = { .kafka = { .group = group, .brokers = brokers },
+			      .retention_ms = 30ll * 86400 * 1000,
 			      .routes = &route,
 			      .route_count = 1 };
 	struct status_page page = {
@@ -266,6 +267,7 @@ START_TEST(the_largest_status_fits_80_columns_whoever_answers)
 	IS_IN("[1234] is halted: ");
 	IS_IN("halted");
 	IS_IN("12.3G");
+	IS_IN("retention  30 d\n");
 	print(&facts, NULL, &text);
 	IS_IN("no process answers");
 	IS_IN("transaction");
