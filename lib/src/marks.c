@@ -1,8 +1,8 @@
 /*
- * Buckets of eight places, a cache line each. A key belongs into one bucket, so
- * a look is one lock and at most eight comparisons; a full bucket gives up the
- * place that its hand meets first and that was not looked at since the hand
- * came by last.
+ * Buckets of eight places. A key belongs into one bucket; the first cache line
+ * of it has the eight tags, so that a look at a key that isn't there touches
+ * one line, and else two. A full bucket gives up the place that its hand meets
+ * first and that was not looked at since the hand came by last.
  */
 #include "marks.h"
 
@@ -22,8 +22,8 @@ enum {
 };
 
 struct place {
-	struct once__digest key;
-	int64_t tenure; /* 0: free */
+	uint64_t rest;  /* of the key, beside its tag */
+	int64_t tenure; /* never 0 */
 	int64_t offset;
 	uint64_t other;
 	unsigned char fingerprint[ONCE__FINGERPRINT_SIZE];
@@ -33,11 +33,12 @@ struct place {
 	unsigned was_looked_at : 1;
 };
 
-_Static_assert(sizeof(struct place) == LINE_SIZE, "a place is a cache line");
-
 struct bucket {
+	uint64_t tags[BUCKET_PLACES]; /* 0: a free place */
 	struct place places[BUCKET_PLACES];
 };
+
+_Static_assert(sizeof(struct bucket) % LINE_SIZE == 0, "tags are a line");
 
 struct lock {
 	_Alignas(LINE_SIZE) pthread_mutex_t mutex;
@@ -46,26 +47,17 @@ struct lock {
 
 struct once__marks {
 	struct bucket *buckets;
-	size_t mask; /* count - 1; the count is a power of two */
+	size_t count;
 	int64_t made_ms;
 	struct lock locks[COUNT_LOCKS];
 };
 
 /* ---- making ---- */
 
-static size_t count_buckets(size_t max_bytes)
-{
-	size_t count = 1;
-
-	while (2 * count * sizeof(struct bucket) <= max_bytes)
-		count *= 2;
-	return count;
-}
-
 struct once__marks *once__marks_create(size_t max_bytes)
 {
 	struct once__marks *marks = aligned_alloc(LINE_SIZE, sizeof(*marks));
-	size_t count = count_buckets(max_bytes);
+	size_t count = max_bytes / sizeof(struct bucket) + 1;
 
 	if (marks == NULL)
 		return NULL;
@@ -77,7 +69,7 @@ struct once__marks *once__marks_create(size_t max_bytes)
 		return NULL;
 	}
 	memset(marks->buckets, 0, count * sizeof(struct bucket));
-	marks->mask = count - 1;
+	marks->count = count;
 	marks->made_ms = clock_ms();
 	for (size_t i = 0; i < COUNT_LOCKS; i++)
 		pthread_mutex_init(&marks->locks[i].mutex, NULL);
@@ -96,15 +88,28 @@ void once__marks_destroy(struct once__marks *marks)
 
 size_t once__marks_capacity(const struct once__marks *marks)
 {
-	return (marks->mask + 1) * BUCKET_PLACES;
+	return marks->count * BUCKET_PLACES;
 }
 
 /* ---- a key's bucket ---- */
 
-static size_t bucket_of(const struct once__marks *marks,
-			const struct once__digest *key)
+/* In two: the tag, which also chooses the bucket, and the rest. */
+static uint64_t tag_of(const struct once__digest *key)
 {
-	return (size_t)once__digest_short(key) & marks->mask;
+	return once__digest_short(key);
+}
+
+static uint64_t rest_of(const struct once__digest *key)
+{
+	uint64_t rest;
+
+	memcpy(&rest, key->bytes + sizeof(rest), sizeof(rest));
+	return rest;
+}
+
+static size_t bucket_of(const struct once__marks *marks, uint64_t tag)
+{
+	return (size_t)((tag >> 32) * marks->count >> 32);
 }
 
 static struct lock *lock_of(struct once__marks *marks, size_t bucket)
@@ -117,41 +122,43 @@ static unsigned now_s(const struct once__marks *marks)
 	return (unsigned)((clock_ms() - marks->made_ms) / 1000);
 }
 
-static struct place *find_place(struct bucket *bucket,
-				const struct once__digest *key)
+/* BUCKET_PLACES: it isn't there. */
+static int find_place(const struct bucket *bucket, uint64_t tag, uint64_t rest)
 {
-	for (int i = 0; i < BUCKET_PLACES; i++) {
-		struct place *place = &bucket->places[i];
+	int i = 0;
 
-		if (place->tenure != 0 &&
-		    memcmp(&place->key, key, sizeof(*key)) == 0)
-			return place;
-	}
-	return NULL;
+	while (i < BUCKET_PLACES &&
+	       (bucket->tags[i] != tag || bucket->places[i].rest != rest))
+		i++;
+	return i;
 }
 
 void once__marks_prefetch(const struct once__marks *marks,
 			  const struct once__digest *key)
 {
-	const struct bucket *bucket = &marks->buckets[bucket_of(marks, key)];
-
-	for (int i = 0; i < BUCKET_PLACES; i++)
-		__builtin_prefetch(&bucket->places[i]);
+	__builtin_prefetch(marks->buckets[bucket_of(marks, tag_of(key))].tags);
 }
 
 /* ---- finding ---- */
 
+static bool is_over(const struct once__marks *marks, const struct place *place)
+{
+	return place->until_s != FOR_EVER && place->until_s <= now_s(marks);
+}
+
 bool once__marks_find(struct once__marks *marks, const struct once__digest *key,
 		      struct once__mark *ret_mark)
 {
-	size_t at = bucket_of(marks, key);
+	uint64_t tag = tag_of(key);
+	size_t at = bucket_of(marks, tag);
+	struct bucket *bucket = &marks->buckets[at];
 	scoped_lock pthread_mutex_t *held =
 		scope_locked(&lock_of(marks, at)->mutex);
-	struct place *place = find_place(&marks->buckets[at], key);
+	int i = find_place(bucket, tag, rest_of(key));
+	struct place *place = &bucket->places[i];
 
 	(void)held;
-	if (place == NULL ||
-	    (place->until_s != FOR_EVER && place->until_s <= now_s(marks)))
+	if (i == BUCKET_PLACES || is_over(marks, place))
 		return false;
 	place->was_looked_at = 1;
 	ret_mark->tenure = place->tenure;
@@ -166,25 +173,27 @@ bool once__marks_find(struct once__marks *marks, const struct once__digest *key,
 
 /* ---- putting ---- */
 
-static struct place *find_free(struct bucket *bucket)
-{
-	for (int i = 0; i < BUCKET_PLACES; i++)
-		if (bucket->places[i].tenure == 0)
-			return &bucket->places[i];
-	return NULL;
-}
-
 /* The hand passes over what was looked at, but only once. */
-static struct place *give_up_one(struct bucket *bucket, unsigned *hand)
+static int give_up_one(struct bucket *bucket, unsigned *hand)
 {
 	for (;;) {
-		struct place *place =
-			&bucket->places[(*hand)++ % BUCKET_PLACES];
+		int i = (int)((*hand)++ % BUCKET_PLACES);
 
-		if (!place->was_looked_at)
-			return place;
-		place->was_looked_at = 0;
+		if (bucket->tags[i] == 0 || !bucket->places[i].was_looked_at)
+			return i;
+		bucket->places[i].was_looked_at = 0;
 	}
+}
+
+static int choose_place(struct bucket *bucket, uint64_t tag, uint64_t rest,
+			unsigned *hand)
+{
+	int i = find_place(bucket, tag, rest);
+
+	for (int j = 0; i == BUCKET_PLACES && j < BUCKET_PLACES; j++)
+		if (bucket->tags[j] == 0)
+			return j;
+	return i == BUCKET_PLACES ? give_up_one(bucket, hand) : i;
 }
 
 static unsigned until_s(const struct once__marks *marks, int64_t life_ms)
@@ -197,18 +206,17 @@ static unsigned until_s(const struct once__marks *marks, int64_t life_ms)
 void once__marks_put(struct once__marks *marks, const struct once__digest *key,
 		     const struct once__mark *mark, int64_t life_ms)
 {
-	size_t at = bucket_of(marks, key);
+	uint64_t tag = tag_of(key);
+	size_t at = bucket_of(marks, tag);
 	struct bucket *bucket = &marks->buckets[at];
 	struct lock *lock = lock_of(marks, at);
 	scoped_lock pthread_mutex_t *held = scope_locked(&lock->mutex);
-	struct place *place = find_place(bucket, key);
+	int i = choose_place(bucket, tag, rest_of(key), &lock->hand);
+	struct place *place = &bucket->places[i];
 
 	(void)held;
-	if (place == NULL)
-		place = find_free(bucket);
-	if (place == NULL)
-		place = give_up_one(bucket, &lock->hand);
-	place->key = *key;
+	bucket->tags[i] = tag;
+	place->rest = rest_of(key);
 	place->tenure = mark->tenure;
 	place->offset = mark->offset;
 	place->other = mark->other;
