@@ -63,6 +63,8 @@ struct source_partition {
 	bool topic_known;        /* the group has a position in the topic */
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;
+	int64_t sent_ms;              /* when the lane was given it */
+	size_t parcel_size;           /* of the next one: see source_pull.c */
 	rd_kafka_message_t *ahead;    /* pulled while it was busy */
 	int64_t first_next;           /* the first we were told; -1: nothing */
 	int64_t fetch_next;           /* to be pulled next; -1: not known */

@@ -221,8 +221,9 @@ enum once_status source_create(const struct source_options *options,
 	mailbox_init(&source->reports, source->wake_fd);
 	pthread_mutex_init(&source->mutex, NULL);
 	atomic_store(&source->moved_at_ms, clock_ms());
-	source->pulled = calloc(options->cfg->batch.max_messages,
-				sizeof(rd_kafka_message_t *));
+	source->pulled =
+		calloc(PARCEL_MOST_BATCHES * options->cfg->batch.max_messages,
+		       sizeof(rd_kafka_message_t *));
 	if (status == ONCE_OK && source->pulled == NULL)
 		status = error_no_memory(err);
 	if (status == ONCE_OK) {

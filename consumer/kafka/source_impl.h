@@ -54,7 +54,7 @@ struct source {
 
 	struct source_partition *partitions;
 	size_t parcels_out;          /* in the hands of lanes */
-	rd_kafka_message_t **pulled; /* room for one parcel */
+	rd_kafka_message_t **pulled; /* room for the largest parcel */
 	bool incremental;            /* rebalances name only what changes */
 	int64_t ready_since_ms; /* a partition waits to be assigned; 0: none */
 	int64_t assign_at_ms;   /* not before: it was refused */
@@ -119,6 +119,9 @@ void source_unassign(struct source *source);
 
 /* source_pull.c */
 void source_pull(struct source *source);
+/* The lane has ended all of a parcel. */
+void source_fit_parcel(const struct source *source,
+		       struct source_partition *partition, size_t count);
 /* It has come home, ended or not. */
 void source_free_parcel(struct source *source, const struct address *address,
 			struct parcel *parcel);

@@ -14,6 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum {
+	AT_ONCE = 200, /* are asked for; `max_bytes` is kept by so many */
+	SLOW_MS = 100
+};
+
 /* ---- errors of a partition ---- */
 
 static const char how_to_seek[] =
@@ -144,26 +149,35 @@ static bool is_next(struct source *source, struct source_partition *partition,
 	return rkm->offset >= partition->fetch_next;
 }
 
-/* The next good message; NULL: none now. */
-static rd_kafka_message_t *pull_one(struct source *source,
-				    struct source_partition *partition)
+static bool may_pull(const struct source_partition *partition)
 {
-	rd_kafka_message_t *rkm = partition->ahead;
+	return partition->state == PARTITION_RUNNING && !partition->suspected;
+}
 
-	if (rkm != NULL) {
-		partition->ahead = NULL;
-		return rkm;
-	}
-	while (partition->state == PARTITION_RUNNING && !partition->suspected &&
-	       rd_kafka_consume_batch_queue(partition->queue, 0, &rkm, 1) ==
-		       1) {
-		if (is_next(source, partition, rkm)) {
+/* Good messages, at most so many; 0: none now. What is behind an error that
+ * stops the partition isn't needed: it will be read again. */
+static size_t pull_some(struct source *source,
+			struct source_partition *partition,
+			rd_kafka_message_t **ret_messages, size_t most)
+{
+	ssize_t count;
+	size_t good = 0;
+
+	if (!may_pull(partition))
+		return 0;
+	count = rd_kafka_consume_batch_queue(partition->queue, 0, ret_messages,
+					     most);
+	for (ssize_t i = 0; i < count; i++) {
+		rd_kafka_message_t *rkm = ret_messages[i];
+
+		if (may_pull(partition) && is_next(source, partition, rkm)) {
 			partition->fetch_next = rkm->offset + 1;
-			return rkm;
+			ret_messages[good++] = rkm;
+		} else {
+			rd_kafka_message_destroy(rkm);
 		}
-		rd_kafka_message_destroy(rkm);
 	}
-	return NULL;
+	return good;
 }
 
 /* One block: the deliveries, and behind them all their headers. */
@@ -196,21 +210,29 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 	return parcel;
 }
 
+/* What was looked at ahead, and what is there. */
 static size_t pull_messages(struct source *source,
 			    struct source_partition *partition)
 {
 	const struct batch_config *limits = &source->options.cfg->batch;
-	size_t count = 0;
+	rd_kafka_message_t **pulled = source->pulled;
+	size_t count = partition->ahead != NULL;
+	size_t added = count;
 	size_t bytes = 0;
 
-	while (count < limits->max_messages && bytes < limits->max_bytes) {
-		rd_kafka_message_t *rkm = pull_one(source, partition);
+	pulled[0] = partition->ahead;
+	partition->ahead = NULL;
+	do {
+		size_t room = partition->parcel_size - count;
 
-		if (rkm == NULL)
+		for (size_t i = count - added; i < count; i++)
+			bytes += pulled[i]->len + pulled[i]->key_len;
+		if (room == 0 || bytes >= limits->max_bytes)
 			break;
-		source->pulled[count++] = rkm;
-		bytes += rkm->len + rkm->key_len;
-	}
+		added = pull_some(source, partition, pulled + count,
+				  room < AT_ONCE ? room : AT_ONCE);
+		count += added;
+	} while (added > 0);
 	return count;
 }
 
@@ -229,6 +251,7 @@ static void send_parcel(struct source *source,
 	source_keep_anchor(partition, source->pulled[count - 1]);
 	partition->busy = true;
 	partition->busy_since_ms = clock_ms();
+	partition->sent_ms = partition->busy_since_ms;
 	parcel->lane = partition->lane;
 	parcel->lane->parcels++;
 	source->parcels_out++;
@@ -241,8 +264,26 @@ static void send_parcel(struct source *source,
 static void look_ahead(struct source *source,
 		       struct source_partition *partition)
 {
-	if (partition->ahead == NULL)
-		partition->ahead = pull_one(source, partition);
+	rd_kafka_message_t *rkm;
+
+	if (partition->ahead == NULL &&
+	    pull_some(source, partition, &rkm, 1) == 1)
+		partition->ahead = rkm;
+}
+
+/* A lane that ends what it is given at once is given more: for as long as a
+ * parcel is on its way, it has nothing of this partition to do. */
+void source_fit_parcel(const struct source *source,
+		       struct source_partition *partition, size_t count)
+{
+	size_t least = source->options.cfg->batch.max_messages;
+	int64_t took_ms = clock_ms() - partition->sent_ms;
+
+	if (took_ms > SLOW_MS)
+		partition->parcel_size = least;
+	else if (count == partition->parcel_size &&
+		 count < PARCEL_MOST_BATCHES * least)
+		partition->parcel_size = 2 * count;
 }
 
 void source_pull(struct source *source)

@@ -91,6 +91,7 @@ static struct source_partition *get_partition(struct source *source,
 	partition = partition_create(topic, number, (size_t)route);
 	if (partition == NULL)
 		abort(); /* it would never be read */
+	partition->parcel_size = source->options.cfg->batch.max_messages;
 	partition->next = source->partitions;
 	source->partitions = partition;
 	return partition;

@@ -48,14 +48,17 @@ static void take_lost(struct source *source, struct source_partition *partition)
 		source_open(source, partition);
 }
 
-static void take_handled(struct source_partition *partition,
+static void take_handled(struct source *source,
+			 struct source_partition *partition,
 			 const struct report *report)
 {
 	partition->handled_next = report->next_offset;
-	if (report->parcel != NULL)
-		partition->busy = false;
-	else
+	if (report->parcel == NULL) {
 		partition->busy_since_ms = clock_ms();
+		return;
+	}
+	partition->busy = false;
+	source_fit_parcel(source, partition, report->parcel->count);
 }
 
 static void take_report(struct source *source, const struct report *report)
@@ -70,7 +73,7 @@ static void take_report(struct source *source, const struct report *report)
 			take_opened(source, partition, &report->position);
 		break;
 	case REPORT_HANDLED:
-		take_handled(partition, report);
+		take_handled(source, partition, report);
 		break;
 	case REPORT_LOST:
 		take_lost(source, partition);

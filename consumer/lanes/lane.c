@@ -266,6 +266,7 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.route_count = options->cfg->route_count,
 		.instance = options->instance,
 		.prefilter = options->prefilter,
+		.max_messages = options->cfg->batch.max_messages,
 		.lane = options->index,
 		.log = lane_work_log,
 	};

@@ -110,7 +110,11 @@ static void add_strand(struct lane_work *work, const struct address *address,
 		abort(); /* the partition would stand still for ever */
 	if (!position->crashed)
 		return;
-	strand->careful = work->options->cfg->batch.max_messages;
+	/* As many as may have been on their way when it died. */
+	strand->careful =
+		PARCEL_MOST_BATCHES * work->options->cfg->batch.max_messages;
+	if (work->options->prefilter == NULL)
+		strand->careful /= PARCEL_MOST_BATCHES;
 	log_warning(LOG_FIELDS(LOG_TEXT("topic", address->topic),
 			       LOG_NUMBER("partition", address->number)),
 		    "its last reader has died; taking the next %zu messages "

@@ -14,8 +14,9 @@ enum once_status lane_work_init(struct lane_work *work,
 				struct once_session *session,
 				struct once_error *err)
 {
-	size_t most = options->cfg->batch.max_messages;
+	size_t most = PARCEL_MOST_BATCHES * options->cfg->batch.max_messages;
 
+	work->most = options->cfg->batch.max_messages;
 	work->options = options;
 	work->session = session;
 	work->items = calloc(most, sizeof(*work->items));
@@ -73,7 +74,7 @@ static void collect_from(struct lane_work *work, struct strand *strand,
 		const struct once_record *record =
 			&strand->parcel->deliveries[i].record;
 
-		if (work->count == limits->max_messages)
+		if (work->count == work->most)
 			return;
 		if (*bytes > 0 &&
 		    *bytes + record->value.size + record->key.size >
@@ -121,8 +122,31 @@ static void report_progress(struct lane_work *work, struct strand *strand)
 			 strand->position.next_offset, NULL);
 }
 
+static bool was_stopped_early(const struct once_item *item)
+{
+	return (item->ending == ONCE_DUPLICATE_ENDING ||
+		item->ending == ONCE_CONFLICT_ENDING) &&
+	       item->stage != ONCE_STAGE_DATABASE;
+}
+
+static void fit_batch(struct lane_work *work)
+{
+	size_t least = work->options->cfg->batch.max_messages;
+	size_t stopped = 0;
+
+	while (stopped < work->count &&
+	       was_stopped_early(&work->items[stopped]))
+		stopped++;
+	if (stopped < work->count)
+		work->most = least;
+	else if (work->count == work->most &&
+		 work->most < PARCEL_MOST_BATCHES * least)
+		work->most *= 2;
+}
+
 static void take_endings(struct lane_work *work)
 {
+	fit_batch(work);
 	for (size_t i = 0; i < work->count; i++)
 		lane_work_end(work, &work->items[i], work->owners[i]);
 	for (struct strand *strand = work->strands.first; strand != NULL;

@@ -29,6 +29,7 @@ struct lane_work {
 	struct once_item *items; /* the batch */
 	struct strand **owners;  /* of each item */
 	size_t count;
+	size_t most;    /* of the next one: see lane_work_run() */
 	bool unsettled; /* its COMMIT was never answered */
 
 	int64_t waiting_at_ms; /* when to look for a parked one */
@@ -53,8 +54,9 @@ int64_t lane_work_due_ms(const struct lane_work *work);
 
 /* Make a batch of what is ready; returns its size. */
 size_t lane_work_collect(struct lane_work *work, int64_t now_ms);
-/* Run it and report. After UNKNOWN the work is unsettled until
- * lane_work_settle() has returned OK. */
+/* Run it and report. While the prefilters stop all of a batch, the next one may
+ * be larger; libonce keeps the limit for what they don't stop. After UNKNOWN
+ * the work is unsettled until lane_work_settle() has returned OK. */
 enum once_status lane_work_run(struct lane_work *work, struct once_error *err);
 enum once_status lane_work_settle(struct lane_work *work,
 				  struct once_error *err);

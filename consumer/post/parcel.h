@@ -20,6 +20,10 @@
 #include <once/once.h>
 #include <stdbool.h>
 
+enum {
+	PARCEL_MOST_BATCHES = 16 /* that a parcel, or a run, may hold */
+};
+
 struct source_lane;
 struct source_partition;
 

@@ -225,6 +225,38 @@ static enum once_status run_range(struct once__batch *batch, size_t from,
 	return run_range(batch, middle, to, err);
 }
 
+/* Where a transaction that begins at `from` ends. What has a mark isn't counted:
+ * it will hardly be claimed. */
+static size_t end_of_range(const struct once__batch *batch, size_t from)
+{
+	size_t most = batch->session->max_messages;
+	size_t unknown = 0;
+	size_t to = from;
+
+	if (most == 0)
+		return batch->count;
+	for (; to < batch->count; to++) {
+		unknown += batch->works[to].hit == NULL;
+		if (unknown > most)
+			break;
+	}
+	return to;
+}
+
+static enum once_status run_ranges(struct once__batch *batch,
+				   struct once_error *err)
+{
+	enum once_status status = ONCE_OK;
+	size_t to;
+
+	for (size_t from = 0; from < batch->count && status == ONCE_OK;
+	     from = to) {
+		to = end_of_range(batch, from);
+		status = run_range(batch, from, to, err);
+	}
+	return status;
+}
+
 enum once_status once_session_run(struct once_session *session,
 				  struct once_item *items, size_t count,
 				  struct once_run_stats *ret_stats,
@@ -248,7 +280,7 @@ enum once_status once_session_run(struct once_session *session,
 	status = once__batch_ask(batch, err);
 	if (status != ONCE_OK)
 		return status;
-	status = run_range(batch, 0, batch->count, err);
+	status = run_ranges(batch, err);
 	if (status == ONCE_UNKNOWN)
 		session->unsettled = batch;
 	return status;

@@ -95,6 +95,7 @@ static bool copy_options(struct once_session *session,
 	session->durability = options->durability;
 	session->isolation = options->isolation;
 	session->instance = options->instance;
+	session->max_messages = options->max_messages;
 	session->lane = options->lane;
 	session->log = options->log;
 	session->log_arg = options->log_arg;

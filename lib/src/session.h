@@ -32,6 +32,7 @@ struct once_session {
 	enum once_durability durability;
 	enum once_isolation isolation;
 	const struct once_instance *instance; /* NULL: none */
+	size_t max_messages;                  /* 0: no limit */
 	unsigned lane;
 	once_log_f *log;
 	void *log_arg;

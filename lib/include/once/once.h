@@ -176,8 +176,10 @@ struct once_session_options {
 	size_t route_count;
 	const struct once_instance *instance; /* outlives it; NULL: none */
 	struct once_prefilter *prefilter;     /* shared; outlives it; or NULL */
-	unsigned lane;   /* tells an instance's sessions apart */
-	once_log_f *log; /* NULL: silence */
+	size_t max_messages; /* of a transaction, those aside that a prefilter
+				has a mark of; 0: no limit */
+	unsigned lane;       /* tells an instance's sessions apart */
+	once_log_f *log;     /* NULL: silence */
 	void *log_arg;
 };
 
