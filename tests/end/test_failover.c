@@ -154,8 +154,8 @@ static void wait_until_kafka_was_told(struct pair *pair)
 static void fail_over(struct pair *pair)
 {
 	pg_server_kill(&pair->primary);
-	onced_wait_until_not_ready(&pair->onced, "doesn't reach the database",
-				   OUTAGE_WAIT_MS);
+	onced_wait_until_not_ready(&pair->onced,
+				   "can't work: ", OUTAGE_WAIT_MS);
 	promote(pair);
 }
 
