@@ -2,9 +2,11 @@
  * test_upkeep.c - the log is cleaned while onced runs, or by onced gc.
  */
 #include "onced_fixture.h"
+#include "pg_server.h"
 #include "servers.h"
 #include "suite.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,10 @@ enum {
 };
 
 static const char count_log[] = "SELECT count(*) FROM once.consume_log";
+
+static const char count_cleaners[] = "SELECT count(*) FROM pg_stat_activity "
+				     "WHERE application_name = 'onced cleaner' "
+				     "AND datname = current_database()";
 
 struct upkeep {
 	struct onced_fixture fixture;
@@ -109,11 +115,7 @@ START_TEST(a_cleaner_whose_session_is_cut_says_so_once_and_comes_back)
 	struct upkeep upkeep;
 
 	start(&upkeep, "1s");
-	onced_fixture_wait_for(&upkeep.fixture,
-			       "SELECT count(*) FROM pg_stat_activity "
-			       "WHERE application_name = 'onced cleaner' "
-			       "AND datname = current_database()",
-			       1, WAIT_MS);
+	onced_fixture_wait_for(&upkeep.fixture, count_cleaners, 1, WAIT_MS);
 	pg_fixture_run(&upkeep.fixture.pg,
 		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
 		       "WHERE application_name = 'onced cleaner' "
@@ -123,6 +125,51 @@ START_TEST(a_cleaner_whose_session_is_cut_says_so_once_and_comes_back)
 	send_and_wait(&upkeep, 0, SENT);
 	onced_fixture_wait_for(&upkeep.fixture, count_log, 0, WAIT_MS);
 	stop(&upkeep);
+}
+END_TEST
+
+static void send_signal(struct onced_fixture *fixture, int number)
+{
+	int64_t pid = pg_fixture_get_int64(
+		&fixture->pg, "SELECT max(pid) FROM pg_stat_activity "
+			      "WHERE application_name = 'onced cleaner'");
+
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(kill((pid_t)pid, number), 0);
+}
+
+static const char count_overdue[] =
+	"SELECT count(*) FROM once.consume_log "
+	"WHERE consumed_at < now() - interval '4 seconds'";
+
+/* The server's side of its session is frozen. */
+START_TEST(a_cleaner_that_gets_no_answer_holds_up_no_stop)
+{
+	const struct onced_options options = { .retention = "1s" };
+	struct pg_server server;
+	struct onced_fixture fixture;
+	struct onced onced;
+	struct once_error err;
+	int code;
+
+	ck_assert_msg(pg_server_create(&server, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_init_at(&fixture, 2, server.conninfo);
+	onced_fixture_without_monitor(&fixture);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, count_cleaners, 1, WAIT_MS);
+	send_signal(&fixture, SIGSTOP);
+	onced_fixture_send_series(&fixture, 0, SENT);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_wait_for(&fixture, count_overdue, SENT, WAIT_MS);
+	code = onced_stop(&onced);
+	send_signal(&fixture, SIGCONT);
+	ck_assert_int_eq(code, 0);
+	ck_assert(onced_has_logged(&onced, "it is left behind"));
+	onced_fixture_check_effects(&fixture, SENT);
+	onced_fixture_fini(&fixture);
+	pg_server_destroy(&server);
 }
 END_TEST
 
@@ -312,6 +359,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_cleaner_whose_session_is_cut_says_so_once_and_comes_back);
+	tcase_add_test(tests, a_cleaner_that_gets_no_answer_holds_up_no_stop);
 	tcase_add_test(tests, for_ever_removes_nothing_and_is_told_in_numbers);
 	tcase_add_test(tests, gc_removes_what_is_old_and_tells_it_by_scope);
 	tcase_add_test(tests,
