@@ -302,9 +302,10 @@ void once__batch_tell(struct once__batch *batch)
 	if (intercept->prefilter == NULL)
 		return;
 	for (size_t i = 0; i < batch->move_count; i++)
-		once__tenures_learn(&intercept->tenures,
-				    batch->moves[i].strand->tenure,
-				    batch->moves[i].strand->next_offset);
+		if (once__move_is_useful(&batch->moves[i]))
+			once__tenures_learn(&intercept->tenures,
+					    batch->moves[i].strand->tenure,
+					    batch->moves[i].next_offset);
 	if (batch->note_count == 0)
 		return;
 	if (intercept->prefilter->marks != NULL)

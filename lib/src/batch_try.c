@@ -182,8 +182,8 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 	case ONCE__PG_COMMITTED:
 		fault_point("after_commit");
 		batch->stats->committed++;
+		once__batch_tell(batch); /* of the moves; then they are made */
 		once__batch_publish(batch, from, to);
-		once__batch_tell(batch);
 		return ONCE__TRY_COMMITTED;
 	case ONCE__PG_NOT_COMMITTED:
 		return give_up(batch, judge_commit(batch, from, to, err));

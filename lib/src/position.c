@@ -1,5 +1,11 @@
-/* A move is an UPDATE that names the offset it starts from. Who comes with a
- * stale one moves nothing, and its transaction is rolled back. */
+/*
+ * A move is an UPDATE that names the offset it starts from, and the tenure. Who
+ * comes with a stale one moves nothing, and its transaction is rolled back.
+ *
+ * The idea to hold: a position that goes on in a tenure proves the marks of
+ * that tenure. So only its own reader may move it there; whoever has none takes
+ * the tenure off the row, and nothing more is proved by it.
+ */
 #include "position.h"
 
 #include "bytes.h"
@@ -11,16 +17,18 @@
 static const char move_sql[] =
 	"UPDATE once.position AS p SET next_offset = m.next_offset, "
 	"attempts = m.attempts, "
+	"tenure = CASE WHEN m.tenure <> 0 THEN p.tenure END, "
 	"anchor_offset = coalesce(m.anchor_offset, p.anchor_offset), "
 	"anchor_time_ms = coalesce(m.anchor_time_ms, p.anchor_time_ms), "
 	"anchor_hash = coalesce(m.anchor_hash, p.anchor_hash), "
 	"updated_at = now() "
 	"FROM unnest($1::text[], $2::text[], $3::int4[], $4::int8[], "
-	"$5::int8[], $6::int4[], $7::int8[], $8::int8[], $9::bytea[]) AS m "
+	"$5::int8[], $6::int4[], $7::int8[], $8::int8[], $9::bytea[], $10::int8[]) AS m "
 	"(group_name, topic, partition, from_offset, next_offset, attempts, "
-	"anchor_offset, anchor_time_ms, anchor_hash) "
+	"anchor_offset, anchor_time_ms, anchor_hash, tenure) "
 	"WHERE p.group_name = m.group_name AND p.topic = m.topic "
-	"AND p.partition = m.partition AND p.next_offset = m.from_offset";
+	"AND p.partition = m.partition AND p.next_offset = m.from_offset "
+	"AND (m.tenure = 0 OR p.tenure = m.tenure)";
 
 static const char read_sql[] =
 	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position "
@@ -75,6 +83,7 @@ static void init_arrays(struct once__positions *positions)
 	once__pg_array_init(&positions->anchor_offsets, ONCE__PG_INT8);
 	once__pg_array_init(&positions->anchor_times, ONCE__PG_INT8);
 	once__pg_array_init(&positions->anchor_hashes, ONCE__PG_BYTEA);
+	once__pg_array_init(&positions->tenures, ONCE__PG_INT8);
 }
 
 static void add_anchor(struct once__positions *positions,
@@ -107,6 +116,7 @@ static void add_move(struct once__positions *positions,
 	once__pg_array_add_int8(&positions->from, strand->next_offset);
 	once__pg_array_add_int8(&positions->to, move->next_offset);
 	once__pg_array_add_int4(&positions->attempts, (int32_t)move->attempts);
+	once__pg_array_add_int8(&positions->tenures, strand->tenure);
 	add_anchor(positions, move->last);
 }
 
@@ -139,7 +149,8 @@ bool once__positions_move(struct once__positions *positions,
 			    once__pg_array_param(&positions->attempts),
 			    once__pg_array_param(&positions->anchor_offsets),
 			    once__pg_array_param(&positions->anchor_times),
-			    once__pg_array_param(&positions->anchor_hashes)));
+			    once__pg_array_param(&positions->anchor_hashes),
+			    once__pg_array_param(&positions->tenures)));
 	if (rows == NULL)
 		return false;
 	*ret_fenced = once_rows_affected(rows) != (size_t)positions->to.count;
@@ -260,4 +271,5 @@ void once__positions_fini(struct once__positions *positions)
 	once__pg_array_fini(&positions->anchor_offsets);
 	once__pg_array_fini(&positions->anchor_times);
 	once__pg_array_fini(&positions->anchor_hashes);
+	once__pg_array_fini(&positions->tenures);
 }

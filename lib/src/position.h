@@ -44,12 +44,14 @@ struct once__positions {
 	struct once__pg_array anchor_offsets;
 	struct once__pg_array anchor_times;
 	struct once__pg_array anchor_hashes;
+	struct once__pg_array tenures;
 };
 
 /* Is there anything to write? */
 bool once__move_is_useful(const struct once__move *move);
 
-/* Move the rows; waits. `ret_fenced`: a row isn't where its strand says. */
+/* Move the rows; waits. `ret_fenced`: a row isn't where its strand says,
+ * or has another tenure. */
 bool once__positions_move(struct once__positions *positions,
 			  struct once__pg *pg, const struct once__move *moves,
 			  size_t count, bool *ret_fenced);

@@ -240,6 +240,125 @@ START_TEST(a_seek_over_a_mark_does_not_prove_it)
 }
 END_TEST
 
+/* What another reader, or nobody, did with message 0 since: it was rejected. */
+static void come_by_without_effect(const char *tenure)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "UPDATE once.position SET next_offset = 1, tenure = %s",
+		 tenure);
+	pg_fixture_run(&trial->pg, sql);
+}
+
+/* Two strands, and nothing is said of ours: its message is paused. */
+static void pause_beside_another_partition(void)
+{
+	static const int64_t zeros[] = { -1, 0 };
+	struct once_strand beside = { "g", "t", 1, 0, 0, 0 };
+	struct mail mail;
+
+	ck_assert_int_eq(once_session_create_positions(trial->session, "g", "t",
+						       zeros, 2, &trial->err),
+			 ONCE_OK);
+	mail_init(&mail, 2);
+	mail_set_strand(&mail, 0, &marked.strand);
+	mail.items[0].record.offset = marked.strand.next_offset;
+	mail_set_value(&mail, 0, "poison");
+	mail_set_strand(&mail, 1, &beside);
+	mail.items[1].record.partition = 1;
+	mail.items[1].record.offset = 0;
+	trial_run(trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_PAUSED_ENDING);
+	ck_ending(mail.items[1], ONCE_HANDLED_ENDING);
+	mail_fini(&mail);
+}
+
+static enum once_verdict say_pause(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	(void)call;
+	return ONCE_PAUSE;
+}
+
+START_TEST(a_strand_that_did_not_move_proves_nothing)
+{
+	marked_give(&marked, "lost", "lost", "v");
+	lose_the_last_transactions(0);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_TRANSIENT);
+	trial_poison = say_pause;
+	pause_beside_another_partition();
+	trial_poison = NULL;
+	marked_take(&marked);
+	ck_assert_int_eq(marked.strand.next_offset, 0);
+	ck_ending(*marked_give(&marked, "lost", "lost", "v"),
+		  ONCE_HANDLED_ENDING);
+}
+END_TEST
+
+/* Ours was lost, another one has come by, and its position is, by chance, the
+ * one that we remember. */
+START_TEST(who_goes_on_in_a_tenure_that_has_ended_is_fenced)
+{
+	marked_give(&marked, "lost", "lost", "v");
+	lose_the_last_transactions(0);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_TRANSIENT);
+	pg_fixture_run(&trial->pg,
+		       "SELECT once.begin_tenure('g', 't', 0, NULL)");
+	come_by_without_effect("tenure");
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_FENCED);
+	marked_take(&marked);
+	ck_ending(*marked_give(&marked, "lost", "lost", "v"),
+		  ONCE_HANDLED_ENDING);
+}
+END_TEST
+
+/* Our taking is lost with all that came after it; so the position has the
+ * tenure before, whose reader's marks are of messages that we end otherwise. */
+START_TEST(a_tenure_that_the_database_lost_proves_nothing_of_the_one_before)
+{
+	struct once_strand ours;
+
+	ours = marked.strand;
+	marked_take(&marked);
+	marked_give(&marked, "lost", "lost", "poison");
+	lose_the_last_transactions(0);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_TRANSIENT);
+	/* what was to be: the mark's tenure goes on, and we have another */
+	ours.tenure = 4711;
+	ours.next_offset = 0;
+	marked.strand = ours;
+	trial_poison = say_reject;
+	(void)marked_give_expect(&marked, "lost", "lost", "poison",
+				 ONCE_FENCED);
+	marked_take(&marked);
+	ck_ending(*marked_give(&marked, "lost", "lost", "poison"),
+		  ONCE_DEAD_ENDING);
+	trial_poison = NULL;
+	ck_ending(*marked_give(&marked, "again", "lost", "poison"),
+		  ONCE_HANDLED_ENDING);
+}
+END_TEST
+
+/* As a program does that reads positions and doesn't take them. */
+START_TEST(who_moves_without_a_tenure_proves_nothing_of_another_one)
+{
+	marked_give(&marked, "lost", "lost", "poison");
+	lose_the_last_transactions(0);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_TRANSIENT);
+	marked.strand.tenure = 0;
+	marked.strand.next_offset = 0;
+	trial_poison = say_reject;
+	ck_ending(*marked_give(&marked, "lost", "lost", "poison"),
+		  ONCE_DEAD_ENDING);
+	trial_poison = NULL;
+	ck_ending(*marked_give(&marked, "again", "lost", "poison"),
+		  ONCE_HANDLED_ENDING);
+}
+END_TEST
+
 START_TEST(a_message_outside_of_any_tenure_is_not_marked)
 {
 	marked.strand.tenure = 0;
@@ -345,6 +464,14 @@ int main(void)
 		a_mark_of_a_transaction_that_the_database_lost_proves_nothing);
 	tcase_add_test(never, a_position_that_came_by_again_proves_nothing);
 	tcase_add_test(never, a_seek_over_a_mark_does_not_prove_it);
+	tcase_add_test(never, a_strand_that_did_not_move_proves_nothing);
+	tcase_add_test(never, who_goes_on_in_a_tenure_that_has_ended_is_fenced);
+	tcase_add_test(
+		never,
+		a_tenure_that_the_database_lost_proves_nothing_of_the_one_before);
+	tcase_add_test(
+		never,
+		who_moves_without_a_tenure_proves_nothing_of_another_one);
 	tcase_add_test(never, a_message_outside_of_any_tenure_is_not_marked);
 	tcase_add_test(never, what_is_older_than_the_retention_is_not_believed);
 	suite_add_tcase(suite, saves);
