@@ -268,31 +268,47 @@ static void tell_local(const struct once__batch *batch)
 	}
 }
 
+/* A row that was met has less of the retention before it than one that was
+ * written. 0: nothing. */
+static int64_t ttl_of(const struct once_prefilter *prefilter,
+		      const struct once__note *note)
+{
+	int64_t life_ms = once__prefilter_life_ms(prefilter, note->age_ms);
+
+	return life_ms < 0 || life_ms > prefilter->ttl_ms ? prefilter->ttl_ms
+							  : life_ms;
+}
+
 static void tell_redis(const struct once__batch *batch)
 {
 	struct once__intercept *intercept = intercept_of(batch);
 	struct arena *arena = &batch->session->arena;
-	size_t count = batch->note_count;
+	size_t most = batch->note_count;
+	size_t count = 0;
 	struct once_bytes *names =
-		arena_take_zeroed(arena, count, 2 * sizeof(*names));
-	unsigned char *data = arena_take(arena, count * ONCE__MARK_SIZE);
-	struct once_bytes *values = names + count;
+		arena_take_zeroed(arena, most, 2 * sizeof(*names));
+	unsigned char *data = arena_take(arena, most * ONCE__MARK_SIZE);
+	int64_t *ttls_ms = arena_take_zeroed(arena, most, sizeof(*ttls_ms));
+	struct once_bytes *values = names + most;
 
-	if (names == NULL || data == NULL)
+	if (names == NULL || data == NULL || ttls_ms == NULL)
 		return;
-	for (size_t i = 0; i < count; i++, data += ONCE__MARK_SIZE) {
+	for (size_t i = 0; i < most; i++) {
 		const struct once__note *note = &batch->notes[i];
 
+		ttls_ms[count] = ttl_of(intercept->prefilter, note);
+		if (ttls_ms[count] == 0)
+			continue;
 		once__mark_format(&note->mark, intercept->secret, &note->digest,
 				  data);
-		values[i] = bytes_of(data, ONCE__MARK_SIZE);
-		names[i] = once__intercept_name(intercept, note->route->scope,
-						&note->digest, arena);
-		if (names[i].data == NULL)
+		values[count] = bytes_of(data, ONCE__MARK_SIZE);
+		data += ONCE__MARK_SIZE;
+		names[count] = once__intercept_name(
+			intercept, note->route->scope, &note->digest, arena);
+		if (names[count++].data == NULL)
 			return;
 	}
-	once__redis_set(intercept->redis, names, values, count,
-			intercept->prefilter->ttl_ms);
+	once__redis_set(intercept->redis, names, values, ttls_ms, count);
 }
 
 void once__batch_tell(struct once__batch *batch)

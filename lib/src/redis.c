@@ -266,11 +266,19 @@ bool once__redis_get(struct once__redis *redis, const struct once_bytes *keys,
 	return true;
 }
 
-static bool add_set(struct once__redis *redis, struct once_bytes key,
-		    struct once_bytes value, struct once_bytes ttl)
+static struct once_bytes format_ttl(int64_t ttl_ms, char text[static 32])
 {
+	snprintf(text, 32, "%lld", (long long)ttl_ms);
+	return bytes_text(text);
+}
+
+static bool add_set(struct once__redis *redis, struct once_bytes key,
+		    struct once_bytes value, int64_t ttl_ms)
+{
+	char ttl[32];
 	const struct once_bytes words[] = { bytes_text("SET"), key, value,
-					    bytes_text("PX"), ttl };
+					    bytes_text("PX"),
+					    format_ttl(ttl_ms, ttl) };
 
 	if (once__wire_unsent_bytes(redis->wire) > UNSENT_MAX_BYTES &&
 	    !move(redis))
@@ -282,17 +290,14 @@ static bool add_set(struct once__redis *redis, struct once_bytes key,
 }
 
 void once__redis_set(struct once__redis *redis, const struct once_bytes *keys,
-		     const struct once_bytes *values, size_t count,
-		     int64_t ttl_ms)
+		     const struct once_bytes *values, const int64_t *ttls_ms,
+		     size_t count)
 {
-	char ttl[32];
-
-	snprintf(ttl, sizeof(ttl), "%lld", (long long)ttl_ms);
 	if (count == 0 || !enter(redis) || !move_patiently(redis) ||
 	    !connect_by(redis, 0))
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!add_set(redis, keys[i], values[i], bytes_text(ttl)))
+		if (!add_set(redis, keys[i], values[i], ttls_ms[i]))
 			return;
 	move_patiently(redis);
 }

@@ -46,10 +46,11 @@ bool once__redis_get(struct once__redis *redis, const struct once_bytes *keys,
 		     size_t count, struct once_bytes *ret_values);
 
 /* Send values without waiting for the answers: they are read before the next
- * round trip, and one that refuses opens the circuit. Copied. */
+ * round trip, and one that refuses opens the circuit. Copied. `ttls_ms`: of
+ * each; at least 1, or it is a refusal. */
 void once__redis_set(struct once__redis *redis, const struct once_bytes *keys,
-		     const struct once_bytes *values, size_t count,
-		     int64_t ttl_ms);
+		     const struct once_bytes *values, const int64_t *ttls_ms,
+		     size_t count);
 
 /* Now and then, also when there is nothing to do: takes answers that are there,
  * and moves a probe on. Never waits. */

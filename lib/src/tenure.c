@@ -9,11 +9,13 @@ enum {
 	MOST_PLACES = 1 << 16 /* beyond: begin anew */
 };
 
+/* Of one that isn't there nothing is remembered: it may be on its way, as the
+ * witness is while its rows are read. */
 static const char ask_sql[] =
 	"SELECT a.id, coalesce(t.to_offset, p.next_offset, $2::int8), "
 	"(p.tenure IS NULL)::int "
 	"FROM (SELECT DISTINCT unnest($1::int8[]) AS id) AS a "
-	"LEFT JOIN once.tenure AS t ON t.id = a.id "
+	"JOIN once.tenure AS t ON t.id = a.id "
 	"LEFT JOIN once.position AS p ON p.group_name = t.group_name "
 	"AND p.topic = t.topic AND p.partition = t.partition "
 	"AND p.tenure = t.id AND t.to_offset IS NULL";

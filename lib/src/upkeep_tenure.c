@@ -1,18 +1,25 @@
-/* Tenures prove what prefilters remember. One that has ended and is older than
- * the retention proves nothing that is still asked for; without it a mark is
- * given to the database, no more. */
+/* Tenures prove what prefilters remember. One that has ended a retention ago
+ * proves nothing that is still asked for; without it a mark is given to the
+ * database, no more. It has ended when the next one of its partition began; so
+ * the last one of each stays. */
 #include "upkeep_impl.h"
 
 #include "pg_array.h"
 
 #define THIRTY_DAYS_MS (INT64_C(30) * 24 * 3600 * 1000)
 
-/* Few: there is one for each time that a partition changes hands. */
+/* Few: there is one for each time that a partition changes hands. One that was
+ * taken off its position has no end, but a next one. */
 static const char forget_sql[] =
 	"DELETE FROM once.tenure WHERE id = ANY (ARRAY("
-	"SELECT id FROM once.tenure WHERE to_offset IS NOT NULL "
-	"AND began_at < now() - $1::int8 * interval '1 millisecond' "
-	"ORDER BY began_at LIMIT 1000 FOR UPDATE SKIP LOCKED))";
+	"SELECT t.id FROM once.tenure AS t CROSS JOIN (SELECT now() "
+	"- $1::int8 * interval '1 millisecond' AS at) AS old "
+	"WHERE t.began_at < old.at AND (t.group_name IS NULL "
+	"AND t.to_offset IS NOT NULL OR EXISTS (SELECT FROM once.tenure AS n "
+	"WHERE n.group_name = t.group_name AND n.topic = t.topic "
+	"AND n.partition = t.partition AND n.began_at > t.began_at "
+	"AND n.began_at < old.at)) "
+	"ORDER BY t.began_at LIMIT 1000 FOR UPDATE OF t SKIP LOCKED))";
 
 enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
 					      struct once_error *err)

@@ -387,6 +387,31 @@ START_TEST(what_is_older_than_the_retention_is_not_believed)
 }
 END_TEST
 
+/* The rows that are read at the start are marked before their witness is
+ * committed, and other sessions find the marks meanwhile. */
+START_TEST(a_tenure_that_is_not_there_yet_is_asked_for_again)
+{
+	struct once_session *first = trial->session;
+
+	marked_give(&marked, "m1", "b1", "v");
+	marked_give(&marked, "m2", "b2", "v");
+	marked_take(&marked);
+	trial->session = trial_open_session(trial, NULL);
+	pg_fixture_run(
+		&trial->pg,
+		"UPDATE once.tenure SET id = id # 1 WHERE to_offset = 2");
+	ck_stopped_by(marked_give(&marked, "m1", "b1", "v"),
+		      ONCE_DUPLICATE_ENDING, ONCE_STAGE_DATABASE,
+		      ONCE_KEY_MSG_ID);
+	pg_fixture_run(
+		&trial->pg,
+		"UPDATE once.tenure SET id = id # 1 WHERE to_offset = 2");
+	ck_stopped_by(marked_give(&marked, "m2", "b2", "v"),
+		      ONCE_DUPLICATE_ENDING, ONCE_STAGE_LOCAL, ONCE_KEY_MSG_ID);
+	once_session_destroy(first);
+}
+END_TEST
+
 /* ---- results ---- */
 
 static char answered[64];
@@ -455,6 +480,8 @@ int main(void)
 		saves,
 		a_duplicate_that_the_database_found_is_known_from_then_on);
 	tcase_add_test(saves, a_restart_is_not_blind);
+	tcase_add_test(saves,
+		       a_tenure_that_is_not_there_yet_is_asked_for_again);
 	tcase_add_test(saves, who_is_owed_a_result_is_not_stopped_before_it);
 	tcase_add_checked_fixture(never, set_up, tear_down);
 	tcase_add_test(never, a_commit_that_fails_marks_nothing);

@@ -264,6 +264,31 @@ START_TEST(tenures_that_have_ended_are_forgotten_after_as_long)
 }
 END_TEST
 
+/* It ends where the next one of its partition begins; until a retention after
+ * that, it proves marks of rows that are still there. */
+START_TEST(a_long_tenure_is_forgotten_only_when_its_end_is_old)
+{
+	pg_fixture_run(&trial.pg,
+		       "INSERT INTO once.tenure (group_name, topic, partition, "
+		       "from_offset, to_offset, began_at) VALUES "
+		       "('g', 't', 0, 0, 1, now() - interval '9 days'), "
+		       "('g', 't', 0, 1, 2, now() - interval '8 days'), "
+		       "('g', 't', 0, 2, 3, now() - interval '7 days'), "
+		       "('g', 't', 0, 3, 4, now() - interval '1 hour'), "
+		       "('g', 't', 1, 0, 9, now() - interval '9 days')");
+	clean();
+	ck_assert_int_eq(trial_count(&trial, "SELECT min(from_offset) FROM "
+					     "once.tenure WHERE partition = 0"),
+			 2);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.tenure "
+					     "WHERE partition = 0"),
+			 2);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.tenure "
+					     "WHERE partition = 1"),
+			 1);
+}
+END_TEST
+
 /* ---- beside others ---- */
 
 START_TEST(a_second_cleaner_of_a_scope_is_refused)
@@ -461,6 +486,8 @@ int main(void)
 	tcase_add_test(tests, rows_of_one_time_are_each_looked_at_once);
 	tcase_add_test(tests,
 		       tenures_that_have_ended_are_forgotten_after_as_long);
+	tcase_add_test(tests,
+		       a_long_tenure_is_forgotten_only_when_its_end_is_old);
 	tcase_add_test(tests, a_second_cleaner_of_a_scope_is_refused);
 	tcase_add_test(tests,
 		       a_row_that_somebody_holds_is_passed_over_without_a_wait);

@@ -59,7 +59,7 @@ void lined_set(struct lined *line, const char *key, const char *value)
 	const struct once_bytes values[] = { bytes_text(value) };
 	int64_t began_ms = clock_ms();
 
-	once__redis_set(line->redis, keys, values, 1, TTL_MS);
+	once__redis_set(line->redis, keys, values, &(int64_t){ TTL_MS }, 1);
 	check_time(began_ms, BUSY_MS);
 }
 

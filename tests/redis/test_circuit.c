@@ -123,7 +123,8 @@ START_TEST(values_that_redis_does_not_take_are_kept_within_bounds)
 	lined_await(&line, false);
 	redis_server_freeze(&server);
 	for (; !once__circuit_is_open(line.circuit) && sent < 100; sent++)
-		once__redis_set(line.redis, &key, &value, 1, 60000);
+		once__redis_set(line.redis, &key, &value, &(int64_t){ 60000 },
+				1);
 	ck_assert_int_ge(sent, 16);
 	lined_check_open(&line, "too slowly");
 	redis_server_thaw(&server);
@@ -162,7 +163,7 @@ START_TEST(values_sent_to_a_redis_that_has_died_do_not_kill_the_process)
 	snprintf(url, sizeof(url), "unix://%s", server.socket);
 	lined_init(&line, url, LINED_TIMEOUT_MS);
 	redis_server_freeze(&server);
-	once__redis_set(line.redis, &key, &value, 1, 60000);
+	once__redis_set(line.redis, &key, &value, &(int64_t){ 60000 }, 1);
 	lined_check_faultless(&line);
 	redis_server_kill(&server);
 	lined_tend(&line);
@@ -435,11 +436,12 @@ static void work_once(struct worker *worker)
 	static const char *const texts[] = { "a", "b", "c" };
 	struct once_bytes keys[COUNT(texts)];
 	struct once_bytes got[COUNT(texts)];
+	static const int64_t ttls_ms[COUNT(texts)] = { 60000, 60000, 60000 };
 
 	for (size_t i = 0; i < COUNT(texts); i++)
 		keys[i] = bytes_text(texts[i]);
 	once__redis_tend(worker->line.redis);
-	once__redis_set(worker->line.redis, keys, keys, COUNT(keys), 60000);
+	once__redis_set(worker->line.redis, keys, keys, ttls_ms, COUNT(keys));
 	if (!once__redis_get(worker->line.redis, keys, COUNT(keys), got))
 		return;
 	for (size_t i = 0; i < COUNT(keys); i++)

@@ -40,10 +40,11 @@ START_TEST(any_bytes_come_back_as_they_were_set)
 					     bytes_of("", 0),
 					     bytes_of(large, sizeof(large)),
 					     bytes_text("of no key") };
+	static const int64_t ttls_ms[] = { 60000, 60001, 60002, 60003 };
 	struct once_bytes got[COUNT(keys)];
 
 	memset(large, '$', sizeof(large));
-	once__redis_set(line.redis, keys, values, COUNT(keys), 60000);
+	once__redis_set(line.redis, keys, values, ttls_ms, COUNT(keys));
 	ck_assert(once__redis_get(line.redis, keys, COUNT(keys), got));
 	for (size_t i = 0; i < COUNT(keys); i++)
 		ck_assert_msg(bytes_equal(got[i], values[i]), "value %zu", i);
@@ -64,7 +65,8 @@ START_TEST(many_keys_are_asked_for_at_once_and_stay_in_order)
 		keys[i] = bytes_text(text[i]);
 	}
 	for (size_t i = 0; i < MANY; i += 2)
-		once__redis_set(line.redis, &keys[i], &keys[i], 1, 60000);
+		once__redis_set(line.redis, &keys[i], &keys[i],
+				&(int64_t){ 60000 }, 1);
 	ck_assert(once__redis_get(line.redis, keys, MANY, got));
 	for (size_t i = 0; i < MANY; i++)
 		ck_assert(bytes_equal(got[i],
@@ -76,7 +78,7 @@ END_TEST
 START_TEST(no_keys_are_got_without_asking)
 {
 	ck_assert(once__redis_get(line.redis, NULL, 0, NULL));
-	once__redis_set(line.redis, NULL, NULL, 0, 1000);
+	once__redis_set(line.redis, NULL, NULL, NULL, 0);
 	lined_check_faultless(&line);
 }
 END_TEST
@@ -104,7 +106,7 @@ START_TEST(a_value_goes_when_its_time_is_over)
 {
 	const struct once_bytes key = bytes_text("key");
 
-	once__redis_set(line.redis, &key, &key, 1, 300);
+	once__redis_set(line.redis, &key, &key, &(int64_t){ 300 }, 1);
 	lined_tend(&line);
 	ck_assert(wait_until(is_gone, NULL, LINED_HEAL_MS));
 	lined_check_faultless(&line);

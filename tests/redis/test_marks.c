@@ -134,6 +134,30 @@ START_TEST(redis_flushed_is_found_by_the_database_and_told_again) /* C75 */
 }
 END_TEST
 
+/* What was met is older than what was written. */
+START_TEST(a_mark_of_an_old_row_goes_with_the_row)
+{
+	struct once_prefilter_options options = options_of(0);
+
+	options.retention_ms = TTL_MS;
+	marked_restart(&marked, &options);
+	marked_give(&marked, "m1", "b1", "v");
+	eval("return redis.call('flushall')", "OK");
+	pg_fixture_run(&trial->pg, "UPDATE once.consume_log SET consumed_at = "
+				   "now() - interval '50 minutes'");
+	expect_database("m1", "b1");
+	eval("local left = redis.call('pttl', redis.call('keys', '*')[1]) "
+	     "return left > 300000 and left <= 600000",
+	     ":1");
+	eval("return redis.call('flushall')", "OK");
+	pg_fixture_run(&trial->pg, "UPDATE once.consume_log SET consumed_at = "
+				   "now() - interval '2 hours'");
+	expect_database("m1", "b1");
+	expect_database("m1", "b1");
+	eval("return redis.call('dbsize')", ":0");
+}
+END_TEST
+
 /* ---- rumours ---- */
 
 START_TEST(what_was_typed_by_hand_proves_nothing)
@@ -274,6 +298,7 @@ int main(void)
 		       a_mark_is_named_by_log_and_scope_and_goes_with_its_ttl);
 	tcase_add_test(saves,
 		       redis_flushed_is_found_by_the_database_and_told_again);
+	tcase_add_test(saves, a_mark_of_an_old_row_goes_with_the_row);
 	tcase_add_checked_fixture(rumours, set_up, tear_down);
 	tcase_add_test(rumours, what_was_typed_by_hand_proves_nothing);
 	tcase_add_test(rumours, a_mark_under_another_key_proves_nothing);
