@@ -33,8 +33,7 @@ static void list_keys(const char *prefix, struct text *text)
 	for (size_t i = 0; i < config_option_count; i++) {
 		const struct config_option *option = &config_options[i];
 
-		if (config_option_is_in(option, prefix) &&
-		    (option->flags & CONFIG_LATER) == 0)
+		if (config_option_is_in(option, prefix))
 			text_addf(text, "%s%s", text->size > 0 ? ", " : "",
 				  config_option_key(option));
 	}

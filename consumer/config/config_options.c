@@ -9,7 +9,6 @@
 
 #define FLAG_0 0
 #define FLAG_REQUIRED CONFIG_REQUIRED
-#define FLAG_LATER CONFIG_LATER
 #define FLAG_SECRET CONFIG_SECRET
 
 /* clang-format off */
@@ -97,8 +96,7 @@ bool config_kind_is_text(enum config_kind kind)
 	return kind >= CONFIG_TEXT && kind <= CONFIG_FILE;
 }
 
-const char *config_word_at(const char *words, size_t index, size_t *ret_size,
-			   bool *ret_later)
+const char *config_word_at(const char *words, size_t index, size_t *ret_size)
 {
 	for (; index > 0 && words != NULL; index--) {
 		words = strchr(words, '|');
@@ -106,8 +104,6 @@ const char *config_word_at(const char *words, size_t index, size_t *ret_size,
 	}
 	if (words == NULL)
 		return NULL;
-	*ret_later = words[0] == '!';
-	words += *ret_later;
 	*ret_size = strcspn(words, "|");
 	return words;
 }

@@ -43,8 +43,7 @@ enum config_kind {
 
 enum config_flag {
 	CONFIG_REQUIRED = 1,
-	CONFIG_LATER = 2, /* refused: not available yet */
-	CONFIG_SECRET = 4 /* may hold a password: never shown whole */
+	CONFIG_SECRET = 2 /* may hold a password: never shown whole */
 };
 
 struct config_option {
@@ -79,9 +78,8 @@ bool config_option_has_default(const struct config_option *option);
 const char *config_kind_word(enum config_kind kind);
 bool config_kind_is_text(enum config_kind kind);
 /* The part of the words that stands at `index`; its length in `ret_size`; NULL:
- * past the last. `ret_later`: not available yet. */
-const char *config_word_at(const char *words, size_t index, size_t *ret_size,
-			   bool *ret_later);
+ * past the last. */
+const char *config_word_at(const char *words, size_t index, size_t *ret_size);
 
 enum {
 	CONFIG_PREFIX_SIZE = 64

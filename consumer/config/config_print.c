@@ -76,14 +76,13 @@ static void print_number(const struct printer *printer,
 	char text[VALUE_SIZE];
 	const char *word;
 	size_t size;
-	bool later;
 
 	if (option->kind != CONFIG_WORD) {
 		value_format_number(option->kind, number, text);
 		fputs(text, printer->out);
 		return;
 	}
-	word = config_word_at(option->words, (size_t)number, &size, &later);
+	word = config_word_at(option->words, (size_t)number, &size);
 	if (word != NULL)
 		fprintf(printer->out, "%.*s", (int)size, word);
 }
@@ -200,8 +199,6 @@ static void print_value(const struct printer *printer,
 static void print_option(const struct printer *printer,
 			 const struct config_option *option)
 {
-	if ((option->flags & CONFIG_LATER) != 0)
-		return;
 	fprintf(printer->out, "%*s%s:", printer->indent, "",
 		config_option_key(option));
 	if (option->kind == CONFIG_SECTION)
@@ -237,14 +234,11 @@ static void print_words(const struct config_option *option, FILE *out)
 {
 	const char *word;
 	size_t size;
-	bool later;
 
 	fputs("    one of:", out);
 	for (size_t i = 0;
-	     (word = config_word_at(option->words, i, &size, &later)) != NULL;
-	     i++)
-		fprintf(out, "%s %.*s%s", i == 0 ? "" : ",", (int)size, word,
-			later ? " (not available yet)" : "");
+	     (word = config_word_at(option->words, i, &size)) != NULL; i++)
+		fprintf(out, "%s %.*s", i == 0 ? "" : ",", (int)size, word);
 	fputc('\n', out);
 }
 
@@ -260,9 +254,7 @@ static void print_range(const struct config_option *option, FILE *out)
 
 static void print_default(const struct config_option *option, FILE *out)
 {
-	if ((option->flags & CONFIG_LATER) != 0)
-		fputs(", not available yet", out);
-	else if ((option->flags & CONFIG_REQUIRED) != 0)
+	if ((option->flags & CONFIG_REQUIRED) != 0)
 		fputs(", required", out);
 	else if (option->value != NULL)
 		fprintf(out, ", default: %s",

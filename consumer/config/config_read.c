@@ -206,13 +206,6 @@ static void read_option(struct reader *reader, const struct section *section,
 	const struct tree_node *node =
 		tree_find(section->map, config_option_key(option));
 
-	if ((option->flags & CONFIG_LATER) != 0) {
-		if (node != NULL)
-			faults_add(reader->faults, node->key_place,
-				   "%s is not available yet; take it out",
-				   option->path);
-		return;
-	}
 	if (option->kind == CONFIG_SECTION) {
 		read_inner(reader, section, option, node);
 		return;

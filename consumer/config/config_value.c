@@ -185,14 +185,11 @@ static enum once_status refuse_word(const struct config_option *option,
 	struct text list scoped_text = { 0 };
 	const char *word;
 	size_t size;
-	bool later;
 
 	for (size_t i = 0;
-	     (word = config_word_at(option->words, i, &size, &later)) != NULL;
-	     i++)
-		if (!later)
-			text_addf(&list, "%s\"%.*s\"",
-				  list.size == 0 ? "" : ", ", (int)size, word);
+	     (word = config_word_at(option->words, i, &size)) != NULL; i++)
+		text_addf(&list, "%s\"%.*s\"", list.size == 0 ? "" : ", ",
+			  (int)size, word);
 	return error_set(err, ONCE_INVALID,
 			 "not one of its words; write one of %s",
 			 list.data == NULL ? "the known words" : list.data);
@@ -204,17 +201,11 @@ enum once_status value_parse_word(const struct config_option *option,
 {
 	const char *word;
 	size_t size;
-	bool later;
 
 	for (size_t i = 0;
-	     (word = config_word_at(option->words, i, &size, &later)) != NULL;
-	     i++) {
+	     (word = config_word_at(option->words, i, &size)) != NULL; i++) {
 		if (strlen(text) != size || strncmp(word, text, size) != 0)
 			continue;
-		if (later)
-			return error_set(err, ONCE_INVALID,
-					 "not available yet; write \"%s\"",
-					 option->value);
 		*ret_index = (int64_t)i;
 		return ONCE_OK;
 	}

@@ -150,10 +150,9 @@ static bool is_word(const char *words, const char *word, size_t size)
 {
 	const char *at;
 	size_t at_size;
-	bool later;
 
-	for (size_t i = 0;
-	     (at = config_word_at(words, i, &at_size, &later)) != NULL; i++)
+	for (size_t i = 0; (at = config_word_at(words, i, &at_size)) != NULL;
+	     i++)
 		if (at_size == size && memcmp(at, word, size) == 0)
 			return true;
 	return false;

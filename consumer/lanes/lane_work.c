@@ -7,7 +7,9 @@
 #include "fault.h"
 #include "numbers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum once_status lane_work_init(struct lane_work *work,
 				const struct lane_options *options,
@@ -53,12 +55,13 @@ static void add_item(struct lane_work *work, struct strand *strand, size_t i)
 {
 	struct once_item *item = &work->items[work->count];
 
-	*item = (struct once_item){
-		.route = strand->address.route,
-		.record = strand->parcel->deliveries[i].record,
-		.strand = &strand->position,
-		.attempt = i == strand->at ? strand->position.attempts + 1 : 1,
-	};
+	memset(item, 0, offsetof(struct once_item, sqlstate));
+	item->sqlstate[0] = '\0';
+	item->reason[0] = '\0';
+	item->route = strand->address.route;
+	item->record = strand->parcel->deliveries[i].record;
+	item->strand = &strand->position;
+	item->attempt = i == strand->at ? strand->position.attempts + 1 : 1;
 	work->owners[work->count++] = strand;
 }
 

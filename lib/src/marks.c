@@ -12,11 +12,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
 	BUCKET_PLACES = 8,
 	COUNT_LOCKS = 64, /* a power of two */
 	LINE_SIZE = 64,
+	HUGE_PAGE_SIZE = 1 << 21,
 	SECONDS_BITS = 28,
 	FOR_EVER = (1 << SECONDS_BITS) - 1, /* eight years on */
 };
@@ -54,6 +56,26 @@ struct once__marks {
 
 /* ---- making ---- */
 
+/* Looks go all over it, so its pages are as large as the system has them. */
+static struct bucket *make_buckets(size_t count)
+{
+	size_t size = count * sizeof(struct bucket);
+	size_t whole =
+		(size + HUGE_PAGE_SIZE - 1) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+	struct bucket *buckets;
+
+	if (size < HUGE_PAGE_SIZE)
+		whole = size;
+	buckets = aligned_alloc(
+		size < HUGE_PAGE_SIZE ? LINE_SIZE : HUGE_PAGE_SIZE, whole);
+	if (buckets == NULL)
+		return NULL;
+	if (size >= HUGE_PAGE_SIZE)
+		(void)madvise(buckets, whole, MADV_HUGEPAGE);
+	memset(buckets, 0, size);
+	return buckets;
+}
+
 struct once__marks *once__marks_create(size_t max_bytes)
 {
 	struct once__marks *marks = aligned_alloc(LINE_SIZE, sizeof(*marks));
@@ -62,13 +84,11 @@ struct once__marks *once__marks_create(size_t max_bytes)
 	if (marks == NULL)
 		return NULL;
 	memset(marks, 0, sizeof(*marks));
-	marks->buckets =
-		aligned_alloc(LINE_SIZE, count * sizeof(struct bucket));
+	marks->buckets = make_buckets(count);
 	if (marks->buckets == NULL) {
 		free(marks);
 		return NULL;
 	}
-	memset(marks->buckets, 0, count * sizeof(struct bucket));
 	marks->count = count;
 	marks->made_ms = clock_ms();
 	for (size_t i = 0; i < COUNT_LOCKS; i++)
