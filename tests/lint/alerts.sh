@@ -6,7 +6,7 @@ cd "$1"
 
 if ! command -v promtool >/dev/null; then
 	echo "there is no promtool (Debian: prometheus)"
-	[ -n "${ONCE_TEST_NO_SKIP:-}" ] && exit 1
+	[ -n "${CI:-}${ONCE_TEST_NO_SKIP:-}" ] && exit 1
 	exit 77
 fi
 promtool check rules config/alerts.yml
