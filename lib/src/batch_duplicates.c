@@ -85,8 +85,8 @@ bool once__work_asks(const struct once__work *work)
 	const struct once__work *first = work->first;
 
 	return first != NULL && work->msg.keys.biz_id.data != NULL &&
-	       first->msg.keys.biz_id.data != NULL &&
-	       !bytes_equal(first->msg.keys.biz_id, work->msg.keys.biz_id) &&
+	       (first->msg.keys.biz_id.data == NULL ||
+		!bytes_equal(first->msg.keys.biz_id, work->msg.keys.biz_id)) &&
 	       work->planned == ONCE_HANDLED_ENDING;
 }
 

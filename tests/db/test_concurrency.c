@@ -9,14 +9,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	ROUNDS = 1000,
-	DEADLOCK_ROUNDS = 50
+	DEADLOCK_ROUNDS = 50,
+	CROSSED_ROUNDS = 300,
+	CROSSED_COUNT = 12
 };
 
 static struct trial trial;
 static pthread_barrier_t barrier;
+
+/* Rows of a VALUES list: (ending, msg_id, biz_id). */
+struct list {
+	char *text;
+	size_t size;
+	FILE *out;
+};
 
 /* One of the two. What it saw is looked at when both have ended. */
 struct rival {
@@ -26,6 +36,9 @@ struct rival {
 	unsigned endings[ONCE_HALTED_ENDING + 1];
 	unsigned repeated;
 	struct once_error err; /* of the first run that failed */
+	unsigned dice;
+	struct once_strand strand; /* tenure 0: none */
+	struct list repeats;       /* what its duplicates and conflicts were */
 };
 
 static struct rival rivals[2];
@@ -36,6 +49,36 @@ static void set_up(void)
 	pthread_barrier_init(&barrier, NULL, 2);
 }
 
+/* Both share a prefilter, and have a partition each. */
+static void open_prefilter(void)
+{
+	static const struct once_prefilter_options options = {
+		.local_max_bytes = 1 << 16,
+		.retention_ms = -1,
+	};
+
+	ck_assert_int_eq(
+		once_prefilter_create(&options, &trial.prefilter, &trial.err),
+		ONCE_OK);
+}
+
+/* Before there are threads. */
+static void take_partition(struct rival *rival)
+{
+	static const int64_t zeros[] = { 0, 0 };
+	struct once_position position;
+
+	ck_assert_int_eq(once_session_create_positions(rival->session, "g", "t",
+						       zeros, 2, &trial.err),
+			 ONCE_OK);
+	ck_assert_int_eq(once_session_take_position(rival->session, "g", "t",
+						    rival->number, &position,
+						    &trial.err),
+			 ONCE_OK);
+	rival->strand = (struct once_strand){ "g", "t", rival->number,
+					      0,   0,   position.tenure };
+}
+
 static void open_rivals(enum once_isolation isolation)
 {
 	const struct once_route *routes[] = { trial.routes[0] };
@@ -43,7 +86,8 @@ static void open_rivals(enum once_isolation isolation)
 						.application_name = "rival",
 						.isolation = isolation,
 						.routes = routes,
-						.route_count = 1 };
+						.route_count = 1,
+						.prefilter = trial.prefilter };
 
 	for (int i = 0; i < 2; i++) {
 		rivals[i] = (struct rival){ .number = i };
@@ -54,6 +98,8 @@ static void open_rivals(enum once_isolation isolation)
 		ck_assert_int_eq(
 			once_session_connect(rivals[i].session, &trial.err),
 			ONCE_OK);
+		if (trial.prefilter != NULL)
+			take_partition(&rivals[i]);
 	}
 }
 
@@ -238,6 +284,110 @@ START_TEST(serialization_failures_are_retried_uncounted) /* C48 */
 }
 END_TEST
 
+static unsigned draw(struct rival *rival, unsigned sides)
+{
+	rival->dice = rival->dice * 1103515245u + 12345u;
+	return rival->dice / 65536u % sides;
+}
+
+static void write_down_repeats(struct rival *rival, const struct mail *mail)
+{
+	for (size_t i = 0; i < mail->count; i++) {
+		const struct once_item *item = &mail->items[i];
+
+		if (item->ending != ONCE_HANDLED_ENDING)
+			fprintf(rival->repeats.out, ", ('%s', '%.*s', '%.*s')",
+				once_ending_word(item->ending),
+				(int)item->msg_id.size,
+				(const char *)item->msg_id.data,
+				(int)item->biz_id.size,
+				(const char *)item->biz_id.data);
+	}
+}
+
+static void put_on_strand(struct rival *rival, struct mail *mail)
+{
+	for (size_t i = 0; i < mail->count && rival->strand.tenure != 0; i++) {
+		mail_set_strand(mail, i, &rival->strand);
+		mail->items[i].record.partition = rival->number;
+		mail->items[i].record.offset =
+			rival->strand.next_offset + (int64_t)i;
+	}
+}
+
+/* Messages and operations in all the ways in which they can be crossed. */
+static void *send_crossed(void *arg)
+{
+	struct rival *rival = arg;
+	struct mail mail;
+	char key[32];
+
+	rival->dice = 17u + (unsigned)rival->number;
+	rival->repeats.out =
+		open_memstream(&rival->repeats.text, &rival->repeats.size);
+	mail_init(&mail, CROSSED_COUNT);
+	for (int round = 0; round < CROSSED_ROUNDS; round++) {
+		for (size_t i = 0; i < CROSSED_COUNT; i++) {
+			snprintf(key, sizeof(key), "m%d-%u", round / 3,
+				 draw(rival, 3 * CROSSED_COUNT));
+			mail_set_id(&mail, i, key);
+			snprintf(key, sizeof(key), "b%d-%u", round / 3,
+				 draw(rival, 3 * CROSSED_COUNT));
+			mail_set_biz(&mail, i, key);
+		}
+		put_on_strand(rival, &mail);
+		pthread_barrier_wait(&barrier);
+		run(rival, &mail);
+		write_down_repeats(rival, &mail);
+	}
+	mail_fini(&mail);
+	fclose(rival->repeats.out);
+	return NULL;
+}
+
+/* Of what is called a repetition, the first is in the log. */
+static void check_repeats(struct rival *rival)
+{
+	static const char sql[] =
+		"SELECT count(*) FROM (VALUES ('', '', '')%s) AS r (ending, m, b) "
+		"WHERE ending <> '' AND NOT EXISTS (SELECT FROM "
+		"once.consume_log WHERE CASE ending "
+		"WHEN 'duplicate' THEN biz_id = b "
+		"WHEN 'conflict' THEN msg_id = m AND biz_id <> b END)";
+	size_t size = sizeof(sql) + rival->repeats.size;
+	char *text = malloc(size);
+
+	ck_assert_ptr_nonnull(text);
+	snprintf(text, size, sql, rival->repeats.text);
+	ck_assert_int_eq(trial_count(&trial, text), 0);
+	free(text);
+	free(rival->repeats.text);
+}
+
+START_TEST(crossed_keys_at_the_same_moment_take_effect_once)
+{
+	static const enum once_isolation isolations[] = { ONCE_READ_COMMITTED,
+							  ONCE_REPEATABLE_READ,
+							  ONCE_SERIALIZABLE };
+
+	if (_i >= 3)
+		open_prefilter();
+	run_rivals(isolations[_i % 3], send_crossed);
+	ck_assert_uint_eq(total(ONCE_HANDLED_ENDING) +
+				  total(ONCE_DUPLICATE_ENDING) +
+				  total(ONCE_CONFLICT_ENDING),
+			  2 * CROSSED_ROUNDS * CROSSED_COUNT);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM effect"),
+			 total(ONCE_HANDLED_ENDING));
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.consume_log "
+				     "JOIN effect USING (msg_id)"),
+			 total(ONCE_HANDLED_ENDING));
+	check_repeats(&rivals[0]);
+	check_repeats(&rivals[1]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("concurrency");
@@ -251,6 +401,8 @@ int main(void)
 	tcase_add_test(tests, deadlocks_are_retried_and_all_succeed);
 	tcase_add_loop_test(tests, serialization_failures_are_retried_uncounted,
 			    0, 2);
+	tcase_add_loop_test(
+		tests, crossed_keys_at_the_same_moment_take_effect_once, 0, 6);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
