@@ -40,7 +40,7 @@ struct once_cleaner {
 enum once_status once__cleaner_settle(struct once__pg *pg,
 				      struct once_error *err);
 
-/* At the begin of a round: tenures that have ended and are older than the
+/* At the begin of a round: tenures that have ended longer ago than the
  * retention, or than 30 days. */
 enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
 					      struct once_error *err);

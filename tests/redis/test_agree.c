@@ -157,6 +157,7 @@ static void open_one(struct process_of_ours *one)
 		.routes = routes,
 		.route_count = TRIAL_ROUTES,
 		.isolation = (enum once_isolation)draw(3),
+		.max_messages = draw(2) == 0 ? 0 : 1 + draw(8),
 	};
 
 	for (int i = 0; i < TRIAL_ROUTES; i++)
