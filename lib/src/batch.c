@@ -225,8 +225,8 @@ static enum once_status run_range(struct once__batch *batch, size_t from,
 	return run_range(batch, middle, to, err);
 }
 
-/* Where a transaction that begins at `from` ends. What has a mark isn't counted:
- * it will hardly be claimed. */
+/* Where a transaction that begins at `from` ends. What has a mark isn't
+ * counted: it will hardly be claimed. */
 static size_t end_of_range(const struct once__batch *batch, size_t from)
 {
 	size_t most = batch->session->max_messages;

@@ -224,6 +224,15 @@ static bool work_through(struct once__batch *batch, size_t from, size_t to,
 	       finish(batch, from, to, ret_fenced);
 }
 
+/* A database that has lost their rows may have given the numbers to others. */
+static void refresh_consumers(struct once__batch *batch, size_t from, size_t to)
+{
+	const int64_t *ids = batch->session->consumer_ids;
+
+	for (size_t i = from; i < to; i++)
+		batch->works[i].consumer_id = ids[batch->works[i].item->route];
+}
+
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
 			       size_t to, struct once_error *err)
 {
@@ -238,6 +247,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	/* Lost, if a handler has spoilt it in the try before. */
 	if (once_session_connect(batch->session, err) != ONCE_OK)
 		return ONCE__TRY_STOP;
+	refresh_consumers(batch, from, to);
 	once__collect_reset(&batch->session->collection);
 	once__pg_begin(batch->session->pg);
 	if (!lock_parked(batch, from, to, &fenced) ||
