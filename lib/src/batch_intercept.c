@@ -10,7 +10,7 @@
 
 /* A row of the log that the prefilters are to be told of. */
 struct once__note {
-	const struct once_route *route;
+	size_t route;
 	struct once__digest digest;
 	struct once__mark mark;
 	int64_t age_ms;
@@ -116,7 +116,7 @@ static bool ask_redis(struct once__batch *batch)
 
 		if (!may_ask(work) || work->hit != NULL)
 			continue;
-		name = once__intercept_name(intercept, work->route->scope,
+		name = once__intercept_name(intercept, work->item->route,
 					    &work->row_key.digest, arena);
 		if (name.data == NULL)
 			return true;
@@ -210,7 +210,7 @@ static void add_note(struct once__batch *batch, const struct once__work *work,
 	struct once__row_key key;
 
 	once__intercept_key(intercept_of(batch), work->item->route, row, &key);
-	note->route = work->route;
+	note->route = work->item->route;
 	note->digest = key.digest;
 	note->age_ms = age_ms;
 	note->mark = (struct once__mark){
@@ -303,8 +303,8 @@ static void tell_redis(const struct once__batch *batch)
 				  data);
 		values[count] = bytes_of(data, ONCE__MARK_SIZE);
 		data += ONCE__MARK_SIZE;
-		names[count] = once__intercept_name(
-			intercept, note->route->scope, &note->digest, arena);
+		names[count] = once__intercept_name(intercept, note->route,
+						    &note->digest, arena);
 		if (names[count++].data == NULL)
 			return;
 	}

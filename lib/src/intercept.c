@@ -2,8 +2,8 @@
 #include "intercept.h"
 
 #include "bytes.h"
+#include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static const char identity_sql[] =
@@ -17,6 +17,7 @@ bool once__intercept_init(struct once__intercept *intercept,
 	if (prefilter == NULL)
 		return true;
 	intercept->prefilter = prefilter;
+	intercept->route_count = route_count;
 	intercept->seeds = calloc(route_count + 1, sizeof(*intercept->seeds));
 	if (intercept->seeds == NULL)
 		return false;
@@ -30,6 +31,9 @@ void once__intercept_fini(struct once__intercept *intercept)
 {
 	once__redis_destroy(intercept->redis);
 	once__tenures_fini(&intercept->tenures);
+	for (size_t i = 0;
+	     intercept->seeds != NULL && i < intercept->route_count; i++)
+		free(intercept->seeds[i].prefix);
 	free(intercept->seeds);
 }
 
@@ -47,6 +51,19 @@ static uint64_t seed_of(struct once_bytes secret, const char *scope,
 	return seed;
 }
 
+static bool make_seeds(struct once__seeds *seeds, const char *log_id,
+		       struct once_bytes secret, const char *scope)
+{
+	struct text prefix = { 0 };
+
+	seeds->msg_id = seed_of(secret, scope, ONCE_KEY_MSG_ID);
+	seeds->biz_id = seed_of(secret, scope, ONCE_KEY_BIZ_ID);
+	text_addf(&prefix, "once:%s:%s:", log_id, scope);
+	free(seeds->prefix);
+	seeds->prefix = prefix.data;
+	return !prefix.broken;
+}
+
 bool once__intercept_connect(struct once__intercept *intercept,
 			     struct once__pg *pg,
 			     const struct once_route *const *routes,
@@ -54,6 +71,7 @@ bool once__intercept_connect(struct once__intercept *intercept,
 {
 	const struct once_rows *rows;
 	struct once_bytes secret;
+	const char *log_id;
 
 	if (intercept->prefilter == NULL)
 		return true;
@@ -66,18 +84,16 @@ bool once__intercept_connect(struct once__intercept *intercept,
 			      "once.log_identity has no row");
 		return false;
 	}
-	snprintf(intercept->log_id, sizeof(intercept->log_id), "%s",
-		 (const char *)once_rows_get(rows, 0, 0).data);
+	log_id = once_rows_get(rows, 0, 0).data;
 	secret = once_rows_get(rows, 0, 1);
 	intercept->secret = once__hash64(secret.data, secret.size);
-	for (size_t i = 0; i < route_count; i++) {
-		const char *scope = routes[i]->scope;
-
-		intercept->seeds[i].msg_id =
-			seed_of(secret, scope, ONCE_KEY_MSG_ID);
-		intercept->seeds[i].biz_id =
-			seed_of(secret, scope, ONCE_KEY_BIZ_ID);
-	}
+	for (size_t i = 0; i < route_count; i++)
+		if (!make_seeds(&intercept->seeds[i], log_id, secret,
+				routes[i]->scope)) {
+			once__pg_fail(pg, ONCE__PG_OURS, "53200",
+				      "out of memory");
+			return false;
+		}
 	return true;
 }
 
@@ -107,19 +123,19 @@ enum once_key_kind once__mark_kind(const struct once__mark *mark,
 }
 
 struct once_bytes once__intercept_name(const struct once__intercept *intercept,
-				       const char *scope,
+				       size_t route,
 				       const struct once__digest *digest,
 				       struct arena *arena)
 {
 	static const char digits[] = "0123456789abcdef";
-	size_t prefix =
-		strlen("once:::") + strlen(intercept->log_id) + strlen(scope);
-	char *name = arena_take(arena, prefix + 2 * sizeof(digest->bytes) + 1);
-	char *at = name + prefix;
+	const char *prefix = intercept->seeds[route].prefix;
+	size_t size = strlen(prefix);
+	char *name = arena_take(arena, size + 2 * sizeof(digest->bytes));
+	char *at = name + size;
 
 	if (name == NULL)
 		return bytes_of(NULL, 0);
-	snprintf(name, prefix + 1, "once:%s:%s:", intercept->log_id, scope);
+	memcpy(name, prefix, size);
 	for (size_t i = 0; i < sizeof(digest->bytes); i++) {
 		*at++ = digits[digest->bytes[i] >> 4];
 		*at++ = digits[digest->bytes[i] & 15];

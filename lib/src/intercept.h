@@ -24,6 +24,7 @@
 struct once__seeds {
 	uint64_t msg_id;
 	uint64_t biz_id;
+	char *prefix; /* of its names in Redis */
 };
 
 struct once__intercept {
@@ -31,9 +32,9 @@ struct once__intercept {
 	struct once__redis *redis;        /* NULL: not asked */
 	struct once__tenures tenures;
 	/* of the log, once connected */
-	char log_id[40];
 	uint64_t secret;
 	struct once__seeds *seeds; /* by route */
+	size_t route_count;
 };
 
 /* What a row of the log, or a message, is looked up by. */
@@ -68,7 +69,7 @@ enum once_key_kind once__mark_kind(const struct once__mark *mark,
 
 /* The name of a digest's mark in Redis. data NULL: no memory. */
 struct once_bytes once__intercept_name(const struct once__intercept *intercept,
-				       const char *scope,
+				       size_t route,
 				       const struct once__digest *digest,
 				       struct arena *arena);
 
