@@ -4,14 +4,14 @@
 #	make test     all tests, as CI runs them; with RDKAFKA=newest once, on a
 #	              newer librdkafka than Debian's
 #	make build    build/release
-#	make bench    the throughput table
+#	make bench    the throughput table; bench-prefilters: the other one
 #
 # ONCE_TEST_KAFKA (bootstrap servers), ONCE_TEST_PG (conninfo) and
 # ONCE_TEST_REDIS (URL) let your own servers stand in for the throwaway ones.
 
 release = build/release
 
-.PHONY: deps build demo test bench format tidy clean
+.PHONY: deps build demo test bench bench-prefilters format tidy clean
 
 deps:
 	scripts/deps test
@@ -34,6 +34,12 @@ bench: deps
 	cmake --build --preset bench
 	build/bench/tests/once-test-servers with pg,kafka \
 		build/bench/bench/throughput
+
+bench-prefilters: deps
+	cmake --preset bench --log-level=NOTICE
+	cmake --build --preset bench
+	build/bench/tests/once-test-servers with pg,kafka \
+		build/bench/bench/prefilters
 
 format:
 	git ls-files '*.[ch]' | xargs clang-format -i
