@@ -29,6 +29,21 @@ static void take(struct findings *findings, const char *what,
 		findings->count++;
 }
 
+static enum once_status check_prefilter(const struct config *cfg,
+					struct once_error *err)
+{
+	struct once_prefilter_options options = config_prefilter_options(cfg);
+	struct once_prefilter *prefilter = NULL;
+	enum once_status status;
+
+	options.local_max_bytes = 0;
+	status = once_prefilter_create(&options, &prefilter, err);
+	if (status == ONCE_OK)
+		status = once_prefilter_check(prefilter, err);
+	once_prefilter_destroy(prefilter);
+	return status;
+}
+
 static int check(const struct arguments *arguments)
 {
 	struct config *cfg = command_load_config(arguments);
@@ -47,6 +62,8 @@ static int check(const struct arguments *arguments)
 	     once_schema_check(cfg->database.conninfo, &err), &err);
 	take(&findings, "kafka",
 	     source_check_topics(cfg, KAFKA_TIMEOUT_MS, &err), &err);
+	if (cfg->prefilter.redis_url[0] != '\0')
+		take(&findings, "redis", check_prefilter(cfg, &err), &err);
 	config_destroy(cfg);
 	if (faulty > 0)
 		return EXIT_CODE_CONFIG;
@@ -58,8 +75,8 @@ static int check(const struct arguments *arguments)
 const struct command command_check = {
 	.name = "check",
 	.summary =
-		"the configuration, plugins, database and topics: all that is "
-		"wrong",
+		"the configuration, plugins, database, topics, Redis: all that "
+		"is wrong",
 	.help = "Each plugin is loaded and opened in a child process. Nothing is "
 		"consumed.",
 	.options = TAKES_CONFIG,

@@ -1,56 +1,8 @@
-/* Cells that are counted often are found once, when a route is set up; those of
- * a partition come and go with it. */
-#include "numbers.h"
-
-#include "log.h"
-#include "metric_families.h"
-#include "metrics.h"
-#include "repeated.h"
+/* Cells that are counted often are found once, when a route is set up. */
+#include "numbers_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum {
-	COUNT_KEYS = 2,
-	COUNT_STAGES = ONCE_STAGE_DATABASE, /* before it */
-	COUNT_STATES = 2,
-	COUNT_CAUSES = 0
-#define X(name, word) +1
-		ONCE_CAUSE_TABLE(X)
-#undef X
-};
-
-struct route_numbers {
-	const char *name; /* lives in the labels' cells, and here */
-	struct metric_cell *handled;
-	struct metric_cell *intercepts[COUNT_STAGES][COUNT_KEYS];
-	struct metric_cell *backstop_hits[COUNT_KEYS];
-	struct metric_cell *conflicts[COUNT_KEYS];
-	struct metric_cell *unproven[COUNT_STAGES];
-	struct metric_cell *dead[COUNT_CAUSES];
-	struct metric_cell *retries[COUNT_CAUSES];
-	struct metric_cell *postponed;
-	struct metric_cell *resumed;
-	struct metric_cell *handler_seconds;
-	struct metric_cell *parked[COUNT_STATES];
-	struct metric_cell *log_rows;
-	struct metric_cell *log_oldest;
-	struct metric_cell *log_overdue;
-	struct metric_cell *log_deleted;
-};
-
-struct numbers {
-	struct metrics *metrics;
-	struct route_numbers *routes;
-	size_t route_count;
-	struct repeated *repeated;
-	struct metric_cell **lanes;
-	struct metric_cell *committed;
-	struct metric_cell *rolled_back;
-	struct metric_cell *unknown;
-	struct metric_cell *transaction_seconds;
-	struct metric_cell *batch_messages;
-};
 
 static const double second_bounds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 					0.1,   0.25,   0.5,   1,    2.5,   5,
@@ -71,15 +23,6 @@ static const struct metric_family families[METRIC_FAMILY_COUNT] = {
 #undef X
 };
 
-static struct metric_cell *cell(struct numbers *numbers, enum metric family,
-				const char *first, const char *second,
-				const char *third)
-{
-	const char *const values[] = { first, second, third };
-
-	return metrics_cell(numbers->metrics, family, values);
-}
-
 /* ---- setting up ---- */
 
 static void find_staged(struct numbers *numbers, struct route_numbers *route)
@@ -88,12 +31,13 @@ static void find_staged(struct numbers *numbers, struct route_numbers *route)
 		const char *stage = once_stage_word((enum once_stage)i);
 
 		for (int kind = 0; kind < COUNT_KEYS; kind++)
-			route->intercepts[i][kind] = cell(
+			route->intercepts[i][kind] = numbers_cell(
 				numbers, METRIC_INTERCEPTS, route->name, stage,
 				once_key_kind_word((enum once_key_kind)kind));
 		if (i != ONCE_STAGE_BATCH)
-			route->unproven[i] = cell(numbers, METRIC_UNPROVEN,
-						  route->name, stage, NULL);
+			route->unproven[i] =
+				numbers_cell(numbers, METRIC_UNPROVEN,
+					     route->name, stage, NULL);
 	}
 }
 
@@ -102,10 +46,10 @@ static void find_keyed(struct numbers *numbers, struct route_numbers *route)
 	for (int kind = 0; kind < COUNT_KEYS; kind++) {
 		const char *key = once_key_kind_word((enum once_key_kind)kind);
 
-		route->backstop_hits[kind] = cell(numbers, METRIC_BACKSTOP_HITS,
-						  route->name, key, NULL);
-		route->conflicts[kind] =
-			cell(numbers, METRIC_CONFLICTS, route->name, key, NULL);
+		route->backstop_hits[kind] = numbers_cell(
+			numbers, METRIC_BACKSTOP_HITS, route->name, key, NULL);
+		route->conflicts[kind] = numbers_cell(numbers, METRIC_CONFLICTS,
+						      route->name, key, NULL);
 	}
 }
 
@@ -120,11 +64,12 @@ static void find_caused(struct numbers *numbers, struct route_numbers *route)
 		if (cause == ONCE_CAUSE_NONE || cause == ONCE_CAUSE_CONFLICT)
 			continue;
 		if (retried)
-			route->retries[cause] = cell(numbers, METRIC_RETRIES,
-						     route->name, word, NULL);
+			route->retries[cause] =
+				numbers_cell(numbers, METRIC_RETRIES,
+					     route->name, word, NULL);
 		else
-			route->dead[cause] = cell(numbers, METRIC_DEAD,
-						  route->name, word, NULL);
+			route->dead[cause] = numbers_cell(
+				numbers, METRIC_DEAD, route->name, word, NULL);
 	}
 }
 
@@ -132,25 +77,32 @@ static void find_log(struct numbers *numbers, struct route_numbers *route)
 {
 	const char *name = route->name;
 
-	route->log_rows = cell(numbers, METRIC_LOG_ROWS, name, NULL, NULL);
-	route->log_oldest = cell(numbers, METRIC_LOG_OLDEST, name, NULL, NULL);
+	route->log_rows =
+		numbers_cell(numbers, METRIC_LOG_ROWS, name, NULL, NULL);
+	route->log_oldest =
+		numbers_cell(numbers, METRIC_LOG_OLDEST, name, NULL, NULL);
 	route->log_overdue =
-		cell(numbers, METRIC_LOG_OVERDUE, name, NULL, NULL);
+		numbers_cell(numbers, METRIC_LOG_OVERDUE, name, NULL, NULL);
 	route->log_deleted =
-		cell(numbers, METRIC_LOG_DELETED, name, NULL, NULL);
+		numbers_cell(numbers, METRIC_LOG_DELETED, name, NULL, NULL);
 }
 
 static void find_route(struct numbers *numbers, struct route_numbers *route,
 		       const char *name)
 {
 	route->name = name;
-	route->handled = cell(numbers, METRIC_HANDLED, name, NULL, NULL);
-	route->postponed = cell(numbers, METRIC_POSTPONED, name, NULL, NULL);
-	route->resumed = cell(numbers, METRIC_RESUMED, name, NULL, NULL);
+	route->handled =
+		numbers_cell(numbers, METRIC_HANDLED, name, NULL, NULL);
+	route->postponed =
+		numbers_cell(numbers, METRIC_POSTPONED, name, NULL, NULL);
+	route->resumed =
+		numbers_cell(numbers, METRIC_RESUMED, name, NULL, NULL);
 	route->handler_seconds =
-		cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
-	route->parked[0] = cell(numbers, METRIC_PARKED, name, "waiting", NULL);
-	route->parked[1] = cell(numbers, METRIC_PARKED, name, "dead", NULL);
+		numbers_cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
+	route->parked[0] =
+		numbers_cell(numbers, METRIC_PARKED, name, "waiting", NULL);
+	route->parked[1] =
+		numbers_cell(numbers, METRIC_PARKED, name, "dead", NULL);
 	find_staged(numbers, route);
 	find_log(numbers, route);
 	find_keyed(numbers, route);
@@ -163,7 +115,7 @@ static void find_lane(struct numbers *numbers, unsigned lane)
 
 	snprintf(name, sizeof(name), "%u", lane);
 	numbers->lanes[lane] =
-		cell(numbers, METRIC_LANE_BUSY, name, NULL, NULL);
+		numbers_cell(numbers, METRIC_LANE_BUSY, name, NULL, NULL);
 }
 
 static void find_process(struct numbers *numbers, const char *librdkafka)
@@ -173,19 +125,19 @@ static void find_process(struct numbers *numbers, const char *librdkafka)
 
 	snprintf(libpq, sizeof(libpq), "%d.%d", version / 10000,
 		 version % 10000);
-	metric_set(cell(numbers, METRIC_BUILD_INFO, once_version(), librdkafka,
-			libpq),
+	metric_set(numbers_cell(numbers, METRIC_BUILD_INFO, once_version(),
+				librdkafka, libpq),
 		   1);
-	numbers->committed =
-		cell(numbers, METRIC_TRANSACTIONS, "committed", NULL, NULL);
-	numbers->rolled_back =
-		cell(numbers, METRIC_TRANSACTIONS, "rolled_back", NULL, NULL);
-	numbers->unknown =
-		cell(numbers, METRIC_TRANSACTIONS, "unknown", NULL, NULL);
-	numbers->transaction_seconds =
-		cell(numbers, METRIC_TRANSACTION_SECONDS, NULL, NULL, NULL);
+	numbers->committed = numbers_cell(numbers, METRIC_TRANSACTIONS,
+					  "committed", NULL, NULL);
+	numbers->rolled_back = numbers_cell(numbers, METRIC_TRANSACTIONS,
+					    "rolled_back", NULL, NULL);
+	numbers->unknown = numbers_cell(numbers, METRIC_TRANSACTIONS, "unknown",
+					NULL, NULL);
+	numbers->transaction_seconds = numbers_cell(
+		numbers, METRIC_TRANSACTION_SECONDS, NULL, NULL, NULL);
 	numbers->batch_messages =
-		cell(numbers, METRIC_BATCH_MESSAGES, NULL, NULL, NULL);
+		numbers_cell(numbers, METRIC_BATCH_MESSAGES, NULL, NULL, NULL);
 }
 
 struct numbers *numbers_create(const char *const *route_names, size_t count,
@@ -229,8 +181,8 @@ void numbers_destroy(struct numbers *numbers)
 void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count)
 {
-	metric_add(cell(numbers, METRIC_CONSUMED, numbers->routes[route].name,
-			topic, NULL),
+	metric_add(numbers_cell(numbers, METRIC_CONSUMED,
+				numbers->routes[route].name, topic, NULL),
 		   (double)count);
 }
 
@@ -238,8 +190,9 @@ void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count)
 {
 	if (count > 0)
-		metric_add(cell(numbers, METRIC_RETURNED,
-				numbers->routes[route].name, topic, NULL),
+		metric_add(numbers_cell(numbers, METRIC_RETURNED,
+					numbers->routes[route].name, topic,
+					NULL),
 			   (double)count);
 }
 
@@ -338,60 +291,6 @@ void numbers_log_deleted(struct numbers *numbers, size_t route, double count)
 	metric_add(numbers->routes[route].log_deleted, count);
 }
 
-/* ---- partitions ---- */
-
-/* A lag that isn't known is not shown: its last value would be a lie. */
-static void set_lag(struct numbers *numbers, const char *topic,
-		    const char *number, int64_t lag)
-{
-	const char *const values[] = { topic, number };
-
-	if (lag < 0)
-		metrics_remove(numbers->metrics, METRIC_PARTITION_LAG, values);
-	else
-		metric_set(cell(numbers, METRIC_PARTITION_LAG, topic, number,
-				NULL),
-			   (double)lag);
-}
-
-void numbers_partition_set(struct numbers *numbers, const char *topic,
-			   int32_t partition, int64_t lag,
-			   double oldest_inflight_seconds, bool halted)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%d", (int)partition);
-	set_lag(numbers, topic, number, lag);
-	metric_set(cell(numbers, METRIC_OLDEST_INFLIGHT, topic, number, NULL),
-		   oldest_inflight_seconds);
-	metric_set(cell(numbers, METRIC_HALTED, topic, number, NULL), halted);
-}
-
-void numbers_partition_remove(struct numbers *numbers, const char *topic,
-			      int32_t partition)
-{
-	char number[16];
-	const char *const values[] = { topic, number };
-
-	snprintf(number, sizeof(number), "%d", (int)partition);
-	metrics_remove(numbers->metrics, METRIC_PARTITION_LAG, values);
-	metrics_remove(numbers->metrics, METRIC_OLDEST_INFLIGHT, values);
-	metrics_remove(numbers->metrics, METRIC_HALTED, values);
-}
-
-void numbers_anchor_gone(struct numbers *numbers, const char *topic)
-{
-	metric_add(cell(numbers, METRIC_ANCHOR_GONE, topic, NULL, NULL), 1);
-}
-
-void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
-				  const char *found)
-{
-	metric_add(
-		cell(numbers, METRIC_GROUP_OFFSET_STRANGE, topic, found, NULL),
-		1);
-}
-
 void numbers_prefilter_set(struct numbers *numbers,
 			   const struct once_prefilter_view *view)
 {
@@ -399,93 +298,10 @@ void numbers_prefilter_set(struct numbers *numbers,
 
 	if (view == NULL)
 		return;
-	errors = cell(numbers, METRIC_PREFILTER_ERRORS, "redis", NULL, NULL);
+	errors = numbers_cell(numbers, METRIC_PREFILTER_ERRORS, "redis", NULL,
+			      NULL);
 	metric_add(errors, (double)view->redis_errors - metric_get(errors));
-	metric_set(cell(numbers, METRIC_CIRCUIT_OPEN, "redis", NULL, NULL),
-		   view->redis_open);
-}
-
-static int64_t sum_of(struct numbers *numbers, enum metric family)
-{
-	return (int64_t)metrics_sum(numbers->metrics, family);
-}
-
-void numbers_log_sums(struct numbers *numbers, const char *text)
-{
-	log_info(LOG_FIELDS(
-			 LOG_NUMBER("consumed",
-				    sum_of(numbers, METRIC_CONSUMED)),
-			 LOG_NUMBER("resumed", sum_of(numbers, METRIC_RESUMED)),
-			 LOG_NUMBER("handled", sum_of(numbers, METRIC_HANDLED)),
-			 LOG_NUMBER("intercepts",
-				    sum_of(numbers, METRIC_INTERCEPTS)),
-			 LOG_NUMBER("backstop_hits",
-				    sum_of(numbers, METRIC_BACKSTOP_HITS)),
-			 LOG_NUMBER("conflicts",
-				    sum_of(numbers, METRIC_CONFLICTS)),
-			 LOG_NUMBER("dead", sum_of(numbers, METRIC_DEAD)),
-			 LOG_NUMBER("postponed",
-				    sum_of(numbers, METRIC_POSTPONED)),
-			 LOG_NUMBER("returned",
-				    sum_of(numbers, METRIC_RETURNED))),
-		 "%s", text);
-}
-
-void numbers_render(struct numbers *numbers, bool open_metrics,
-		    struct text *page)
-{
-	metrics_render(numbers->metrics, open_metrics, page);
-}
-
-/* ---- what /status says of the routes ---- */
-
-static double add_up(struct metric_cell *const *cells, size_t count)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += metric_get(cells[i]);
-	return sum;
-}
-
-void numbers_get(struct numbers *numbers, size_t route,
-		 const char *const *topics, size_t topic_count,
-		 struct numbers_view *ret_view)
-{
-	const struct route_numbers *counted = &numbers->routes[route];
-
-	*ret_view = (struct numbers_view){
-		.handled = metric_get(counted->handled),
-		.conflicts = add_up(counted->conflicts, COUNT_KEYS),
-		.dead = add_up(counted->dead, COUNT_CAUSES),
-		.retries = add_up(counted->retries, COUNT_CAUSES),
-		.postponed = metric_get(counted->postponed),
-		.resumed = metric_get(counted->resumed),
-		.parked_waiting = metric_get(counted->parked[0]),
-		.parked_dead = metric_get(counted->parked[1]),
-	};
-	for (int i = 0; i < COUNT_STAGES; i++)
-		ret_view->duplicates[i] =
-			add_up(counted->intercepts[i], COUNT_KEYS);
-	ret_view->duplicates[ONCE_STAGE_DATABASE] =
-		add_up(counted->backstop_hits, COUNT_KEYS);
-	for (size_t i = 0; i < topic_count; i++) {
-		ret_view->consumed +=
-			metric_get(cell(numbers, METRIC_CONSUMED, counted->name,
-					topics[i], NULL));
-		ret_view->returned +=
-			metric_get(cell(numbers, METRIC_RETURNED, counted->name,
-					topics[i], NULL));
-	}
-}
-
-void numbers_describe_repeated(struct numbers *numbers, struct text *json)
-{
-	text_adds(json, "[");
-	for (size_t i = 0; i < numbers->route_count; i++) {
-		text_adds(json, i == 0 ? "" : ",");
-		repeated_describe(numbers->repeated, i, numbers->routes[i].name,
-				  json);
-	}
-	text_adds(json, "]");
+	metric_set(
+		numbers_cell(numbers, METRIC_CIRCUIT_OPEN, "redis", NULL, NULL),
+		view->redis_open);
 }

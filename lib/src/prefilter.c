@@ -1,6 +1,7 @@
 /* What a program's sessions share: a table in memory, and a circuit. */
 #include "prefilter.h"
 
+#include "bytes.h"
 #include "error.h"
 
 #include <stdlib.h>
@@ -56,6 +57,27 @@ void once_prefilter_destroy(struct once_prefilter *prefilter)
 	once__circuit_destroy(prefilter->circuit);
 	once__marks_destroy(prefilter->marks);
 	free(prefilter);
+}
+
+enum once_status once_prefilter_check(struct once_prefilter *prefilter,
+				      struct once_error *err)
+{
+	struct once_bytes name = bytes_text("once:check");
+	struct once_bytes value;
+	struct once__circuit_view view;
+	struct once__redis *redis;
+	bool answered;
+
+	if (prefilter->circuit == NULL)
+		return ONCE_OK;
+	redis = once__redis_create(prefilter->circuit);
+	if (redis == NULL)
+		return error_no_memory(err);
+	answered = once__redis_get(redis, &name, 1, &value);
+	once__redis_destroy(redis);
+	once__circuit_get_view(prefilter->circuit, &view);
+	return answered ? ONCE_OK
+			: error_set(err, ONCE_TRANSIENT, "%s", view.trouble);
 }
 
 void once_prefilter_get_view(const struct once_prefilter *prefilter,

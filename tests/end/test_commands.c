@@ -113,6 +113,22 @@ START_TEST(check_says_that_all_is_good)
 }
 END_TEST
 
+/* Nobody listens at port 1. */
+START_TEST(check_says_that_redis_is_not_there)
+{
+	struct onced_options options = {
+		.prefilter = "  redis:\n    url: redis://127.0.0.1:1\n",
+	};
+	struct shell shell;
+
+	init(&shell, &options);
+	ck_assert_int_eq(run(&shell, "check", NULL), 69);
+	onced_check_output(&shell.onced, "kafka     good");
+	onced_check_output(&shell.onced, "redis: 127.0.0.1:1: ");
+	fini(&shell);
+}
+END_TEST
+
 START_TEST(check_finds_all_that_is_wrong_and_not_the_first_only)
 {
 	struct shell shell;
@@ -243,6 +259,7 @@ int main(void)
 	tcase_add_test(tests, version_names_each_library);
 	tcase_add_test(tests, a_wrong_command_line_ends_with_64_and_help);
 	tcase_add_test(tests, check_says_that_all_is_good);
+	tcase_add_test(tests, check_says_that_redis_is_not_there);
 	tcase_add_test(tests,
 		       check_finds_all_that_is_wrong_and_not_the_first_only);
 	tcase_add_test(tests,

@@ -136,6 +136,10 @@ ONCE_API enum once_status once_prefilter_create(
 	struct once_error *err) ONCE_MUST_CHECK;
 /* Its sessions are gone. */
 ONCE_API void once_prefilter_destroy(struct once_prefilter *prefilter);
+/* Ask Redis for something. TRANSIENT: it isn't there, or doesn't let us. */
+ONCE_API enum once_status once_prefilter_check(struct once_prefilter *prefilter,
+					       struct once_error *err)
+	ONCE_MUST_CHECK;
 /* Threads: any. */
 ONCE_API void once_prefilter_get_view(const struct once_prefilter *prefilter,
 				      struct once_prefilter_view *ret_view);
