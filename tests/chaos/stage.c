@@ -45,6 +45,7 @@ static void init_member(struct stage *stage, int number,
 		.crashes = "0", /* none of them is a message's fault */
 		.settings = number == 0 ? "delay_ms=3" : NULL,
 		.route = options->is_ordered ? NULL : "    order: none\n",
+		.prefilter = onced_both_prefilters(),
 	};
 
 	onced_init(&stage->members[number].onced, &stage->fixture,

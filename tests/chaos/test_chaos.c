@@ -178,7 +178,7 @@ int main(void)
 {
 	Suite *suite = suite_create("chaos");
 
-	servers_need(NEED(PG) | NEED(KAFKA));
+	servers_need(NEED(PG) | NEED(KAFKA) | NEED(REDIS));
 	add(suite, "chaos", whatever_goes_wrong_each_message_ends_as_it_should,
 	    read_number("ONCE_TEST_SECONDS", CHAOS_S));
 	add(suite, "churn",

@@ -55,7 +55,9 @@ static void check_that_all_is_done(struct onced *onced)
 /* C01, at the first and again at the third visit. */
 START_TEST(a_kill_at_any_point_loses_nothing_and_repeats_nothing)
 {
-	struct onced_options options = { .instance_id = "a", .batch = "7" };
+	struct onced_options options = { .instance_id = "a",
+					 .batch = "7",
+					 .prefilter = onced_both_prefilters() };
 	struct onced_fixture fixture;
 	struct onced onced;
 	char fault[64];
@@ -102,7 +104,7 @@ int main(void)
 	Suite *suite = suite_create("crashes");
 	TCase *tests = tcase_create("all");
 
-	servers_need(NEED(PG) | NEED(KAFKA));
+	servers_need(NEED(PG) | NEED(KAFKA) | NEED(REDIS));
 	tcase_add_loop_test(
 		tests, a_kill_at_any_point_loses_nothing_and_repeats_nothing, 0,
 		COUNT_POINTS);

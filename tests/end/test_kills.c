@@ -77,6 +77,7 @@ START_TEST(a_hundred_kills_under_load_lose_nothing_and_repeat_nothing)
 		.instance_id = "a",
 		.batch = "50",
 		.crashes = "0", /* none of them is a message's fault */
+		.prefilter = onced_both_prefilters(),
 	};
 	long kills = read_number("ONCE_TEST_KILLS", KILLS);
 	long seed = read_number("ONCE_TEST_SEED", (long)time(NULL));
@@ -116,7 +117,7 @@ int main(void)
 	Suite *suite = suite_create("kills");
 	TCase *tests = tcase_create("all");
 
-	servers_need(NEED(PG) | NEED(KAFKA));
+	servers_need(NEED(PG) | NEED(KAFKA) | NEED(REDIS));
 	tcase_set_timeout(tests, 400);
 	tcase_add_test(
 		tests,

@@ -113,6 +113,9 @@ struct onced_options {
 	const char *prefilter; /* lines of the section "prefilter" */
 };
 
+/* For options.prefilter: a local one, and the shared Redis. Static. */
+const char *onced_both_prefilters(void);
+
 struct onced {
 	struct onced_fixture *fixture;
 	struct process process;

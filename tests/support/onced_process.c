@@ -6,6 +6,7 @@
 
 #include "free_port.h"
 #include "http_get.h"
+#include "servers.h"
 
 #include <check.h>
 #include <glob.h>
@@ -108,6 +109,18 @@ static void write_route(FILE *file, const struct onced *onced,
 		or_else(options->settings, ""),
 		options->settings == NULL ? "" : "\n",
 		or_else(options->route, ""));
+}
+
+const char *onced_both_prefilters(void)
+{
+	static char lines[PATH_MAX];
+	const char *url = servers_find(SERVER_REDIS);
+
+	ck_assert_msg(url != NULL, "there is no Redis");
+	snprintf(lines, sizeof(lines),
+		 "  local:\n    max_memory: 1MiB\n  redis:\n    url: %s\n",
+		 url);
+	return lines;
 }
 
 static void make_path(const struct onced *onced, const char *name,
