@@ -209,7 +209,7 @@ static void count_unproven(struct route_numbers *route,
 			   const struct once_item *item)
 {
 	for (int stage = 0; stage < COUNT_STAGES; stage++)
-		if ((item->unproved & 1u << stage) != 0)
+		if ((item->unproven & 1u << stage) != 0)
 			metric_add(route->unproven[stage], 1);
 }
 
@@ -218,7 +218,7 @@ void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
 {
 	struct route_numbers *counted = &numbers->routes[route];
 
-	if (item->unproved != 0)
+	if (item->unproven != 0)
 		count_unproven(counted, item);
 	switch (item->ending) {
 	case ONCE_HANDLED_ENDING:

@@ -99,7 +99,7 @@ static enum once_status add_work(struct once__batch *batch,
 	work->decided = ONCE_PENDING_ENDING;
 	item->cause = ONCE_CAUSE_NONE;
 	item->handler_ns = 0;
-	item->unproved = 0;
+	item->unproven = 0;
 	status = once__route_keys(work->route, &item->record, &session->arena,
 				  &work->msg.keys, err);
 	item->msg_id = work->msg.keys.msg_id;

@@ -95,7 +95,7 @@ static void take_value(struct once__batch *batch, struct once__work *work,
 			     &work->row_key.digest, &mark))
 		take_hit(batch, work, &mark, ONCE_STAGE_REDIS);
 	else
-		work->item->unproved |= 1u << ONCE_STAGE_REDIS;
+		work->item->unproven |= 1u << ONCE_STAGE_REDIS;
 }
 
 /* false: Redis wasn't there. */
@@ -195,7 +195,7 @@ bool once__batch_prove(struct once__batch *batch, size_t from, size_t to)
 			continue;
 		work->known = prove(batch, work) == ONCE__PROVED;
 		if (!work->known)
-			work->item->unproved |= 1u << work->hit->stage;
+			work->item->unproven |= 1u << work->hit->stage;
 	}
 	return true;
 }

@@ -183,7 +183,7 @@ START_TEST(a_mark_of_a_transaction_that_the_database_lost_proves_nothing)
 	marked_take(&marked);
 	item = marked_give(&marked, "m2", "b1", "v");
 	ck_ending(*item, ONCE_HANDLED_ENDING);
-	ck_assert_uint_eq(item->unproved, 1u << ONCE_STAGE_LOCAL);
+	ck_assert_uint_eq(item->unproven, 1u << ONCE_STAGE_LOCAL);
 	ck_assert_int_eq(count_effects(), 1);
 }
 END_TEST

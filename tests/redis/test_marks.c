@@ -86,9 +86,9 @@ static const struct once_item *expect_database(const char *id, const char *biz)
 	return item;
 }
 
-static void expect_unproved(const struct once_item *item)
+static void expect_unproven(const struct once_item *item)
 {
-	ck_assert_uint_eq(item->unproved, 1u << ONCE_STAGE_REDIS);
+	ck_assert_uint_eq(item->unproven, 1u << ONCE_STAGE_REDIS);
 }
 
 /* ---- what it saves ---- */
@@ -166,7 +166,7 @@ START_TEST(what_was_typed_by_hand_proves_nothing)
 	eval("for _, k in ipairs(redis.call('keys', '*')) do "
 	     "redis.call('set', k, '1') end return 'typed'",
 	     "typed");
-	expect_unproved(expect_database("m1", "b1"));
+	expect_unproven(expect_database("m1", "b1"));
 }
 END_TEST
 
@@ -180,8 +180,8 @@ START_TEST(a_mark_under_another_key_proves_nothing)
 	     "redis.call('set', k[1], b) redis.call('set', k[2], a) "
 	     "return #k",
 	     ":2");
-	expect_unproved(expect_database("m1", "b1"));
-	expect_unproved(expect_database("m2", "b2"));
+	expect_unproven(expect_database("m1", "b1"));
+	expect_unproven(expect_database("m2", "b2"));
 }
 END_TEST
 
@@ -191,7 +191,7 @@ START_TEST(another_type_under_our_key_is_nothing)
 	eval("local k = redis.call('keys', '*')[1] redis.call('del', k) "
 	     "return redis.call('rpush', k, 'x')",
 	     ":1");
-	ck_assert_uint_eq(expect_database("m1", "b1")->unproved, 0);
+	ck_assert_uint_eq(expect_database("m1", "b1")->unproven, 0);
 	ck_stopped_by(marked_give(&marked, "m1", "b1", "v"),
 		      ONCE_DUPLICATE_ENDING, ONCE_STAGE_REDIS, ONCE_KEY_MSG_ID);
 }
@@ -205,7 +205,7 @@ START_TEST(another_environment_has_marks_of_its_own)
 	marked_give(&marked, "m1", "b1", "v");
 	marked_init(&other, NULL, &options);
 	ck_ending(*marked_give(&other, "m1", "b1", "v"), ONCE_HANDLED_ENDING);
-	ck_assert_uint_eq(other.mail.items[0].unproved, 0);
+	ck_assert_uint_eq(other.mail.items[0].unproven, 0);
 	marked_fini(&other);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(marks_younger_than_a_restored_database_prove_nothing)
 		      ONCE_DUPLICATE_ENDING, ONCE_STAGE_REDIS, ONCE_KEY_MSG_ID);
 	item = marked_give(&marked, "m2", "b2", "v");
 	ck_ending(*item, ONCE_HANDLED_ENDING);
-	expect_unproved(item);
+	expect_unproven(item);
 }
 END_TEST
 

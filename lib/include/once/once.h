@@ -343,7 +343,7 @@ struct once_item {
 	enum once_cause cause;
 	enum once_key_kind key_kind; /* of a duplicate or conflict */
 	enum once_stage stage;       /* likewise */
-	unsigned unproved;           /* a bit (1 << stage) for each prefilter
+	unsigned unproven;           /* a bit (1 << stage) for each prefilter
 					whose hit proved nothing */
 	int64_t handler_ns;          /* in handle() or duplicate(), all calls */
 	char sqlstate[6];
