@@ -22,7 +22,7 @@ struct described {
 	struct lane *const *lanes;
 	unsigned lane_count;
 	const struct once_prefilter *prefilter; /* NULL: none */
-	int64_t started_ms; /* monotonic */
+	int64_t started_ms;                     /* monotonic */
 };
 
 /* `why`: a line for each reason not to be ready. */
