@@ -2,15 +2,14 @@
  * moved; Kafka's offset follows by itself. */
 #include "bytes.h"
 #include "command.h"
+#include "scope.h"
 #include "source_seek.h"
 #include "text.h"
 
 #include <once/once.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct page {
 	const char *topic;
@@ -75,36 +74,25 @@ static void show(struct page *page)
 	printf("%s\n", page->text.data);
 }
 
-/* USER@HOST, as the system knows them. */
-static void name_person(char *person, size_t size)
-{
-	const struct passwd *user = getpwuid(getuid());
-	char host[256] = "";
-
-	(void)gethostname(host, sizeof(host) - 1);
-	snprintf(person, size, "%s@%s",
-		 user == NULL ? "unknown" : user->pw_name, host);
-}
-
 static enum once_status seek_to(const struct config *cfg, struct page *page,
 				const struct arguments *arguments,
 				const int64_t *offsets, size_t count,
 				struct once_error *err)
 {
-	char person[320];
+	scoped_text struct text person = { 0 };
 	char subject[600];
-	const struct once_seek_options options = {
+	struct once_seek_options options = {
 		.conninfo = cfg->database.conninfo,
 		.group = cfg->kafka.group,
 		.topic = arguments->given[OPTION_TOPIC],
 		.offsets = offsets,
 		.count = count,
-		.person = person,
 		.subject = subject,
 		.dry_run = arguments->dry_run,
 	};
 
-	name_person(person, sizeof(person));
+	command_add_person(&person);
+	options.person = person.data == NULL ? "" : person.data;
 	snprintf(subject, sizeof(subject),
 		 "group %s, topic %s, partition %s, to %s", cfg->kafka.group,
 		 arguments->given[OPTION_TOPIC],

@@ -3,11 +3,12 @@
 #include "keys_print.h"
 
 #include "bytes.h"
-#include "safe_text.h"
+#include "readable.h"
 
 #include <stdlib.h>
 
 enum {
+	WIDTH = 80,
 	SHOWN_PARTITIONS = 12
 };
 
@@ -64,8 +65,9 @@ static void add_setting(struct text *text, const char *name, const char *value,
 	size_t begin = text->size;
 
 	text_addf(text, "  %-12s ", name);
-	safe_text_add(text, bytes_text(value == NULL ? otherwise : value));
-	safe_text_end_line(text, begin);
+	readable_add(text, bytes_text(value == NULL ? otherwise : value),
+		     READABLE_WHOLE);
+	readable_end_line(text, begin, WIDTH);
 }
 
 static int64_t count_offsets(const struct keys_report *report)
@@ -106,7 +108,7 @@ static void add_head(struct text *text, const struct keys_report *report)
 {
 	const struct route_config *route = report->route;
 
-	safe_text_add(text, bytes_text(route->name));
+	readable_add(text, bytes_text(route->name), READABLE_WHOLE);
 	text_adds(text, "\n");
 	add_setting(text, "msg_id", route->msg_id,
 		    "(the usual headers: message-id, ce_id, id)");
@@ -162,8 +164,8 @@ static void add_key_line(struct text *text, const char *key, size_t size)
 	size_t begin = text->size;
 
 	text_adds(text, "      ");
-	safe_text_add(text, bytes_of(key, size));
-	safe_text_end_line(text, begin);
+	readable_add(text, bytes_of(key, size), READABLE_WHOLE);
+	readable_end_line(text, begin, WIDTH);
 }
 
 static void add_examples(struct text *text, const struct key_survey *survey,
@@ -197,8 +199,8 @@ static void add_reasons(struct text *text, const struct key_survey *survey)
 		size_t begin = text->size;
 
 		text_addf(text, "  %12lld  ", (long long)reason->count);
-		safe_text_add(text, bytes_text(reason->text));
-		safe_text_end_line(text, begin);
+		readable_add(text, bytes_text(reason->text), READABLE_WHOLE);
+		readable_end_line(text, begin, WIDTH);
 		text_addf(text, "  %12s  first: ", "");
 		add_place(text, survey, reason->place, reason->offset);
 		text_adds(text, "\n");
@@ -221,8 +223,9 @@ static void add_often(struct text *text, const struct key_survey *survey)
 		size_t begin = text->size;
 
 		text_addf(text, "  %12u  ", often[i].seen);
-		safe_text_add(text, bytes_of(often[i].key, often[i].key_size));
-		safe_text_end_line(text, begin);
+		readable_add(text, bytes_of(often[i].key, often[i].key_size),
+			     READABLE_WHOLE);
+		readable_end_line(text, begin, WIDTH);
 	}
 }
 

@@ -3,26 +3,16 @@
 #include "parked_print.h"
 
 #include "bytes.h"
-#include "safe_text.h"
+#include "readable.h"
 
 #include <stdio.h>
 
 enum {
-	DUMP_BYTES = 16 /* in a line */
+	DUMP_BYTES = 16, /* in a line */
+	WIDTH = 80
 };
 
 /* ---- bytes on a terminal ---- */
-
-static bool is_readable(struct once_bytes bytes)
-{
-	const unsigned char *at = bytes.data;
-
-	for (size_t i = 0; i < bytes.size; i++)
-		if (safe_text_is_control(at + i, bytes.size - i) &&
-		    at[i] != '\n' && at[i] != '\t')
-			return false;
-	return bytes_are_utf8(bytes);
-}
 
 static void add_dump_line(struct text *text, const unsigned char *at,
 			  size_t offset, size_t size)
@@ -58,9 +48,9 @@ static bool is_new_place(struct parked_page *page,
 	scoped_text struct text place = { 0 };
 	struct once_bytes before = bytes_of(page->place.data, page->place.size);
 
-	safe_text_add(&place, bytes_text(msg->scope));
+	readable_add(&place, bytes_text(msg->scope), READABLE_WHOLE);
 	text_adds(&place, ": ");
-	safe_text_add(&place, bytes_text(msg->topic));
+	readable_add(&place, bytes_text(msg->topic), READABLE_WHOLE);
 	if (bytes_equal(before, bytes_of(place.data, place.size)))
 		return false;
 	text_reset(&page->place);
@@ -89,16 +79,16 @@ static void add_row(struct parked_page *page,
 		  msg->cause, (long long)msg->attempts, (long long)msg->crashes,
 		  msg->parked_at,
 		  strlen(msg->parked_at) > 11 ? msg->parked_at + 11 : "");
-	safe_text_end_line(text, begin);
+	readable_end_line(text, begin, WIDTH);
 	begin = text->size;
 	text_adds(text, "        ");
 	if (msg->msg_id.data == NULL)
 		text_adds(text, "(no msg_id)");
-	safe_text_add(text, msg->msg_id);
+	readable_add(text, msg->msg_id, READABLE_WHOLE);
 	if (msg->reason[0] != '\0')
 		text_adds(text, ": ");
-	safe_text_add(text, bytes_text(msg->reason));
-	safe_text_end_line(text, begin);
+	readable_add(text, bytes_text(msg->reason), READABLE_WHOLE);
+	readable_end_line(text, begin, WIDTH);
 }
 
 /* ---- one message, whole ---- */
@@ -114,7 +104,7 @@ static void add_line(struct text *text, const char *name,
 	add_label(text, name);
 	if (value.data == NULL)
 		text_adds(text, "(none)");
-	safe_text_add(text, value);
+	readable_add(text, value, READABLE_WHOLE);
 	text_adds(text, "\n");
 }
 
@@ -159,11 +149,12 @@ static void add_headers(struct text *text,
 	text_addf(text, "%zu\n", msg->header_count);
 	for (size_t i = 0; i < msg->header_count; i++) {
 		text_adds(text, "    ");
-		safe_text_add(text, bytes_text(msg->headers[i].name));
+		readable_add(text, bytes_text(msg->headers[i].name),
+			     READABLE_WHOLE);
 		text_adds(text, ": ");
 		if (msg->headers[i].value.data == NULL)
 			text_adds(text, "(null)");
-		safe_text_add(text, msg->headers[i].value);
+		readable_add(text, msg->headers[i].value, READABLE_WHOLE);
 		text_adds(text, "\n");
 	}
 }
@@ -176,7 +167,7 @@ static void add_contents(struct text *text, const char *name,
 		text_adds(text, "null\n");
 	} else if (bytes.size == 0) {
 		text_adds(text, "empty, 0 bytes\n");
-	} else if (is_readable(bytes)) {
+	} else if (readable_is_plain(bytes)) {
 		text_addf(text, "text, %zu bytes\n", bytes.size);
 		text_add(text, bytes.data, bytes.size);
 		text_adds(text, "\n");
@@ -193,9 +184,9 @@ static void add_message(struct parked_page *page,
 
 	if (page->count > 0)
 		text_adds(text, "\n");
-	safe_text_add(text, bytes_text(msg->scope));
+	readable_add(text, bytes_text(msg->scope), READABLE_WHOLE);
 	text_adds(text, ": ");
-	safe_text_add(text, bytes_text(msg->topic));
+	readable_add(text, bytes_text(msg->topic), READABLE_WHOLE);
 	text_addf(text, " %d %lld\n", (int)msg->partition,
 		  (long long)msg->offset);
 	add_state(text, msg);

@@ -68,6 +68,11 @@ static size_t find_character(const unsigned char *at, size_t left,
 	return size;
 }
 
+static bool is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
 /* How the next character is shown; returns how many bytes it takes. */
 static size_t show_character(const unsigned char *at, size_t left,
 			     char shown[SHOWN_SIZE])
@@ -75,7 +80,7 @@ static size_t show_character(const unsigned char *at, size_t left,
 	uint32_t code = 0;
 	size_t size = find_character(at, left, &code);
 
-	if (size == 0 || code < 0x20 || (code >= 0x7F && code < 0xA0)) {
+	if (size == 0 || is_control(code)) {
 		snprintf(shown, SHOWN_SIZE, "\\x%02x",
 			 (unsigned)(size == 0 ? at[0] : code));
 		return size == 0 ? 1 : size;
@@ -128,6 +133,23 @@ void readable_add(struct text *text, struct once_bytes bytes, size_t most)
 	text_adds(text, "…");
 }
 
+bool readable_is_plain(struct once_bytes bytes)
+{
+	const unsigned char *at = bytes.data;
+
+	for (size_t i = 0; i < bytes.size;) {
+		uint32_t code = 0;
+		size_t size = find_character(at + i, bytes.size - i, &code);
+		bool breaks = code == '\n' || code == '\t';
+
+		if (size == 0 || (is_control(code) && !breaks) ||
+		    IS_IN(hidden, code))
+			return false;
+		i += size;
+	}
+	return true;
+}
+
 static size_t columns_of(uint32_t code)
 {
 	if (IS_IN(combining, code))
@@ -168,4 +190,18 @@ size_t readable_fit(struct once_bytes utf8, size_t columns)
 	size_t taken;
 
 	return measure(utf8, columns, &taken);
+}
+
+void readable_end_line(struct text *text, size_t begin, size_t columns)
+{
+	struct once_bytes line;
+
+	if (text->broken)
+		return;
+	line = bytes_of(text->data + begin, text->size - begin);
+	if (readable_fit(line, columns) < line.size) {
+		text->size = begin + readable_fit(line, columns - 1);
+		text_adds(text, "…");
+	}
+	text_adds(text, "\n");
 }

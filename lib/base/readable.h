@@ -7,10 +7,19 @@
 
 #include "text.h"
 
+#include <stdbool.h>
+
+#define READABLE_WHOLE SIZE_MAX
+
 /* At most so many characters; what is longer ends with "…". Control characters
  * and bytes that aren't UTF-8 become \x1b, invisible ones and those that change
  * the direction of writing \u202e. */
 void readable_add(struct text *text, struct once_bytes bytes, size_t most);
+
+/* Nothing in it would be shown as a number, but for newlines and tabs. */
+bool readable_is_plain(struct once_bytes bytes);
+/* The line that begins there is cut to so many columns, and ended. */
+void readable_end_line(struct text *text, size_t begin, size_t columns);
 
 /* How many columns of a terminal UTF-8 text takes: East Asian wide characters
  * two, combining ones none. */

@@ -122,6 +122,11 @@ bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 	return once__pg_failure(batch->session->pg) == NULL;
 }
 
+static bool has_result(const struct once__work *work)
+{
+	return work->claimed && work->result.data != NULL;
+}
+
 static bool set_results(struct once__log *log, struct once__pg *pg,
 			struct once__work *const *works, size_t count)
 {
@@ -131,6 +136,6 @@ static bool set_results(struct once__log *log, struct once__pg *pg,
 
 void once__batch_set_results(struct once__batch *batch, size_t from, size_t to)
 {
-	(void)for_each_consumer(batch, pick(batch, from, to, claims),
+	(void)for_each_consumer(batch, pick(batch, from, to, has_result),
 				set_results);
 }

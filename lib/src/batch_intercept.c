@@ -103,13 +103,16 @@ static bool ask_redis(struct once__batch *batch)
 {
 	struct once__intercept *intercept = intercept_of(batch);
 	struct arena *arena = &batch->session->arena;
-	struct once_bytes *names =
-		arena_take_zeroed(arena, batch->count, 2 * sizeof(*names));
-	struct once_bytes *values = names + batch->count;
+	struct once_bytes *names;
+	struct once_bytes *values;
 	size_t count = 0;
 
-	if (intercept->redis == NULL || names == NULL)
+	if (intercept->redis == NULL)
 		return true;
+	names = arena_take_zeroed(arena, batch->count, 2 * sizeof(*names));
+	if (names == NULL)
+		return true;
+	values = names + batch->count;
 	for (size_t i = 0; i < batch->count; i++) {
 		struct once__work *work = &batch->works[i];
 		struct once_bytes name;
@@ -203,20 +206,19 @@ bool once__batch_prove(struct once__batch *batch, size_t from, size_t to)
 /* ---- note and tell ---- */
 
 static void add_note(struct once__batch *batch, const struct once__work *work,
-		     const struct once__keys *row, bool has_result,
+		     const struct once__keys *row,
+		     const struct once__row_key *key, bool has_result,
 		     int64_t age_ms)
 {
 	struct once__note *note = &batch->notes[batch->note_count++];
-	struct once__row_key key;
 
-	once__intercept_key(intercept_of(batch), work->item->route, row, &key);
 	note->route = work->item->route;
-	note->digest = key.digest;
+	note->digest = key->digest;
 	note->age_ms = age_ms;
 	note->mark = (struct once__mark){
 		.tenure = work->item->strand->tenure,
 		.offset = work->msg.record->offset,
-		.other = key.other,
+		.other = key->other,
 		.has_fingerprint =
 			row->fingerprint.size == ONCE__FINGERPRINT_SIZE,
 		.has_result = has_result,
@@ -231,15 +233,19 @@ static void add_note(struct once__batch *batch, const struct once__work *work,
 static void note_work(struct once__batch *batch, const struct once__work *work)
 {
 	const struct once_strand *strand = work->item->strand;
+	struct once__row_key met;
 
 	if (strand == NULL || strand->tenure == 0)
 		return;
-	if (work->claimed && work->planned == ONCE_HANDLED_ENDING)
-		add_note(batch, work, &work->msg.keys,
+	if (work->claimed && work->planned == ONCE_HANDLED_ENDING) {
+		add_note(batch, work, &work->msg.keys, &work->row_key,
 			 work->result.data != NULL, 0);
-	else if (work->lost)
-		add_note(batch, work, &work->stored,
+	} else if (work->lost) {
+		once__intercept_key(intercept_of(batch), work->item->route,
+				    &work->stored, &met);
+		add_note(batch, work, &work->stored, &met,
 			 work->stored_result.data != NULL, work->stored_age_ms);
+	}
 }
 
 void once__batch_note(struct once__batch *batch, size_t from, size_t to)

@@ -248,13 +248,9 @@ void once__log_set_results(struct once__log *log, struct once__pg *pg,
 	once__pg_array_init(&log->msg_ids, ONCE__PG_TEXT);
 	once__pg_array_init(&log->fingerprints, ONCE__PG_BYTEA);
 	for (size_t i = 0; i < count; i++) {
-		if (!works[i]->claimed || works[i]->result.data == NULL)
-			continue;
 		once__pg_array_add(&log->msg_ids, works[i]->msg.keys.msg_id);
 		once__pg_array_add(&log->fingerprints, works[i]->result);
 	}
-	if (log->msg_ids.count == 0)
-		return;
 	once__pg_send(
 		pg, ONCE__PG_OURS, set_results_sql,
 		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),

@@ -34,7 +34,8 @@ bool once__log_claim(struct once__log *log, struct once__pg *pg,
 bool once__log_find(struct once__log *log, struct once__pg *pg,
 		    struct once__work *const *works, size_t count);
 
-/* Keep the results that handlers set with the rows they claimed. */
+/* Keep with the rows they claimed the results that handlers set: all have one.
+ */
 void once__log_set_results(struct once__log *log, struct once__pg *pg,
 			   struct once__work *const *works, size_t count);
 

@@ -54,12 +54,38 @@ START_TEST(width_is_counted_in_columns)
 }
 END_TEST
 
+START_TEST(what_hides_or_turns_the_line_is_not_plain)
+{
+	ck_assert(readable_is_plain(bytes_text("one\n\ttwo, 東京")));
+	ck_assert(!readable_is_plain(bytes_text("\x1b[2J")));
+	ck_assert(!readable_is_plain(bytes_text("\u202Eback")));
+	ck_assert(!readable_is_plain(bytes_text("\xff")));
+}
+END_TEST
+
+START_TEST(a_line_is_cut_to_its_columns_and_ended)
+{
+	scoped_text struct text text = { 0 };
+
+	text_adds(&text, "before\n");
+	text_adds(&text, "12345");
+	readable_end_line(&text, 7, 5);
+	ck_assert_str_eq(text.data, "before\n12345\n");
+	text_reset(&text);
+	text_adds(&text, "東京123");
+	readable_end_line(&text, 0, 5);
+	ck_assert_str_eq(text.data, "東京…\n");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("readable");
 	TCase *tests = tcase_create("readable");
 
 	tcase_add_test(tests, nothing_that_steers_a_terminal_gets_through);
+	tcase_add_test(tests, what_hides_or_turns_the_line_is_not_plain);
+	tcase_add_test(tests, a_line_is_cut_to_its_columns_and_ended);
 	tcase_add_test(tests,
 		       what_is_cut_ends_with_an_ellipsis_and_whole_characters);
 	tcase_add_test(tests, width_is_counted_in_columns);
