@@ -91,6 +91,7 @@ START_TEST(every_ending_moves_the_offset_and_a_restart_delivers_nothing)
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 5);
 	check_parked(&fixture);
+	onced_wait_until_counted(&onced, 1, fixture.sent);
 	check_numbers(&onced);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	check_offsets(&fixture);
@@ -180,6 +181,7 @@ START_TEST(duplicates_are_found_across_partitions_and_processes)
 	onced_fixture_send(&fixture, again + 2, 2);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 2);
+	onced_wait_until_counted(onced, 2, fixture.sent);
 	ck_assert_int_eq(
 		add_up(onced, "onced_backstop_hits_total", "key=\"msg_id\""),
 		2);

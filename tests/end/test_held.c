@@ -29,6 +29,7 @@ START_TEST(a_partition_held_back_a_hundred_times_is_read_once)
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, COUNT);
+	onced_wait_until_counted(&onced, 1, COUNT);
 	ck_assert_int_eq(onced_get_metric(&onced, "onced_consumed_total", NULL),
 			 COUNT);
 	ck_assert_int_eq(
@@ -99,6 +100,7 @@ START_TEST(a_handled_message_that_comes_twenty_times_more_parks_nothing)
 		pg_fixture_get_int64(&fixture.pg,
 				     "SELECT count(*) FROM once.parked"),
 		0);
+	onced_wait_until_counted(&onced, 1, fixture.sent);
 	ck_assert_int_eq(onced_get_metric(&onced, "onced_backstop_hits_total",
 					  "key=\"msg_id\"") +
 				 onced_get_metric(&onced,

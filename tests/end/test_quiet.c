@@ -76,6 +76,7 @@ START_TEST(twenty_thousand_duplicates_leave_no_trace_in_any_log)
 	}
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, ORIGINALS);
+	onced_wait_until_counted(&onced, 1, fixture.sent);
 	check_numbers(&onced);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	after = read_whole(server.log);

@@ -79,6 +79,7 @@ START_TEST(a_redis_that_hangs_holds_up_nobody_and_is_used_when_it_is_back)
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	send_again(COUNT);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, fixture.sent);
 	ck_assert_int_eq(onced_get_metric(&onced, "onced_intercepts_total",
 					  "stage=\"redis\""),
 			 1);
@@ -120,6 +121,7 @@ START_TEST(what_a_killed_process_had_handled_is_found_without_redis)
 	send_again(7);
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, 1);
 	ck_assert_int_eq(metric("onced_backstop_hits_total"), 1);
 	onced_fixture_check_effects(&fixture, COUNT);
 	ck_assert_int_eq(onced_stop(&onced), 0);

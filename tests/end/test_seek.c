@@ -79,6 +79,7 @@ START_TEST(a_group_that_is_sought_back_reads_again_and_finds_duplicates)
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, SENT);
+	onced_wait_until_counted(&onced, 1, SENT);
 	ck_assert_int_eq(
 		onced_get_metric(&onced, "onced_backstop_hits_total", NULL),
 		SENT);

@@ -193,6 +193,7 @@ static void run_setting(const struct setting *setting, struct result *result)
 	if (setting->unruly)
 		stir_redis();
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, messages);
 	read_result(&onced, result);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 }

@@ -53,6 +53,7 @@ START_TEST(a_message_that_fails_stands_aside_and_is_taken_up_again)
 			       1, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 3);
 	ck_assert_int_eq(count_parked(&fixture, "waiting"), 0);
+	onced_wait_until_counted(&onced, 1, fixture.sent + 4);
 	ck_assert_int_eq(
 		onced_get_metric(&onced, "onced_postponed_total", NULL), 4);
 	ck_assert_int_eq(onced_get_metric(&onced, "onced_resumed_total", NULL),
@@ -130,6 +131,7 @@ START_TEST(two_processes_try_each_message_once_when_many_come_due_together)
 					      "SELECT count(*) FROM effect "
 					      "WHERE attempt <> 3"),
 			 0);
+	onced_wait_until_counted(onced, 2, fixture.sent + 2 * DUE);
 	ck_assert_int_eq(
 		onced_get_metric(&onced[0], "onced_postponed_total", NULL) +
 			onced_get_metric(&onced[1], "onced_postponed_total",

@@ -154,9 +154,20 @@ void onced_wait_for_log(struct onced *onced, const char *text,
 void onced_wait_until_ready(struct onced *onced, int64_t timeout_ms);
 void onced_wait_until_not_ready(struct onced *onced, const char *why,
 				int64_t timeout_ms);
+
+/* ---- its numbers ---- */
+
 /* The sum of a metric's samples; `label`: of those only that have it in their
  * labels, such as "key=\"msg_id\""; NULL: of all. */
 int64_t onced_get_metric(struct onced *onced, const char *name,
 			 const char *label);
+/* Until the numbers of these processes tell how each of at least so many
+ * messages ended, which they took from Kafka or, again, from those parked. A
+ * batch is counted after it is committed: before a test compares a number, it
+ * has to wait for this, not only for the database. */
+void onced_wait_until_counted(struct onced *onced, size_t processes,
+			      int64_t messages);
+/* The same, of the last line that it logs. */
+void onced_check_last_sums(struct onced *onced);
 
 #endif

@@ -260,56 +260,6 @@ void onced_tell_to_stop(struct onced *onced)
 	process_signal(&onced->process, SIGTERM);
 }
 
-/* The number behind "name=" in a line of the log. */
-static int64_t number_in(const char *line, const char *name)
-{
-	char field[64];
-	const char *at;
-
-	snprintf(field, sizeof(field), " %s=", name);
-	at = strstr(line, field);
-	ck_assert_msg(at != NULL, "no %s in: %s", name, line);
-	return strtoll(at + strlen(field), NULL, 10);
-}
-
-/* What comes in is what goes out. */
-static void check_sums(const char *line)
-{
-	static const char *const out[] = { "handled",       "intercepts",
-					   "backstop_hits", "conflicts",
-					   "dead",          "postponed",
-					   "returned" };
-	int64_t sum = number_in(line, "consumed") + number_in(line, "resumed");
-
-	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
-		sum -= number_in(line, out[i]);
-	ck_assert_msg(sum == 0, "%lld messages have no ending: %s",
-		      (long long)sum, line);
-}
-
-static void check_last_sums(struct onced *onced)
-{
-	FILE *file = fopen(onced->log, "r");
-	char *last = NULL;
-	char *line = NULL;
-	size_t size = 0;
-
-	ck_assert_ptr_nonnull(file);
-	while (getline(&line, &size, file) != -1) {
-		if (strstr(line, "msg=\"stopped\"") == NULL)
-			continue;
-		free(last);
-		last = strdup(line);
-	}
-	fclose(file);
-	ck_assert_msg(last != NULL || !onced_has_logged(onced, "level=info"),
-		      "it didn't say that it has stopped");
-	if (last != NULL)
-		check_sums(last);
-	free(line);
-	free(last);
-}
-
 int onced_stop(struct onced *onced)
 {
 	int code;
@@ -317,7 +267,7 @@ int onced_stop(struct onced *onced)
 	onced_tell_to_stop(onced);
 	code = onced_wait(onced, STOP_MS);
 	if (code == 0)
-		check_last_sums(onced);
+		onced_check_last_sums(onced);
 	return code;
 }
 
@@ -421,32 +371,4 @@ void onced_wait_until_not_ready(struct onced *onced, const char *why,
 	struct sign sign = { onced, why, 503 };
 
 	wait_for_sign(is_on_page, &sign, timeout_ms);
-}
-
-static int64_t add_samples(char *page, const char *name, const char *label)
-{
-	size_t size = strlen(name);
-	double sum = 0;
-	char *rest;
-
-	for (char *line = strtok_r(page, "\n", &rest); line != NULL;
-	     line = strtok_r(NULL, "\n", &rest))
-		if (strncmp(line, name, size) == 0 &&
-		    (line[size] == '{' || line[size] == ' ') &&
-		    (label == NULL || strstr(line, label) != NULL))
-			sum += strtod(strrchr(line, ' '), NULL);
-	return (int64_t)sum;
-}
-
-int64_t onced_get_metric(struct onced *onced, const char *name,
-			 const char *label)
-{
-	char *page;
-	int64_t sum;
-
-	ck_assert_int_eq(http_get(onced->port, "/metrics", &page), 200);
-	ck_assert_ptr_nonnull(page);
-	sum = add_samples(page, name, label);
-	free(page);
-	return sum;
 }
