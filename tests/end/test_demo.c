@@ -132,18 +132,25 @@ START_TEST(without_postgresql_it_says_what_to_install)
 }
 END_TEST
 
+static void add(Suite *suite, TCase *tests)
+{
+	tcase_set_timeout(tests, SECONDS);
+	suite_add_tcase(suite, tests);
+}
+
 int main(void)
 {
 	Suite *suite = suite_create("demo");
-	TCase *tests = tcase_create("all");
+	TCase *whole = tcase_create("whole");
+	TCase *cut = tcase_create("cut");
 
-	tcase_set_timeout(tests, SECONDS);
-	tcase_add_test(tests,
+	add(suite, whole);
+	add(suite, cut);
+	tcase_add_test(whole,
 		       each_refund_takes_effect_once_in_spite_of_everything);
-	tcase_add_test(tests, a_handler_that_forgets_its_work_is_found_out);
-	tcase_add_test(tests, an_interrupted_demo_leaves_nothing_behind);
-	tcase_add_test(tests, a_demo_that_is_killed_leaves_nothing_behind);
-	tcase_add_test(tests, without_postgresql_it_says_what_to_install);
-	suite_add_tcase(suite, tests);
+	tcase_add_test(whole, a_handler_that_forgets_its_work_is_found_out);
+	tcase_add_test(cut, an_interrupted_demo_leaves_nothing_behind);
+	tcase_add_test(cut, a_demo_that_is_killed_leaves_nothing_behind);
+	tcase_add_test(cut, without_postgresql_it_says_what_to_install);
 	return suite_run(suite);
 }

@@ -89,7 +89,8 @@ static enum once_status run_initdb(struct pg_server *server,
 	/* clang-format off */
 	const char *argv[] = { program, "-D", server->data, "-U", "postgres",
 			       "-A", "trust", "-E", "UTF8",
-			       "--locale=C.UTF-8", "--no-instructions", NULL };
+			       "--locale=C.UTF-8", "--no-instructions",
+			       "--no-sync", NULL };
 	/* clang-format on */
 	struct process_options options = { .argv = argv,
 					   .output = server->log,
