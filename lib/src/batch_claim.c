@@ -76,6 +76,18 @@ static bool for_each_consumer(struct once__batch *batch, size_t count,
 	return true;
 }
 
+/* The rest of a duplicate's story (when it was, with what result) is for
+ * prefilters. */
+static bool sift(struct once__batch *batch, size_t from, size_t to)
+{
+	struct once_session *session = batch->session;
+
+	if (!session->claims.sifts || session->intercept.prefilter != NULL)
+		return true;
+	return for_each_consumer(batch, pick(batch, from, to, claims),
+				 once__log_sift);
+}
+
 /* What is in the log counts more than what is in the batch. Looked for before
  * the claims, for a later one of the batch may claim the operation. */
 static bool find_for_askers(struct once__batch *batch, size_t from, size_t to)
@@ -110,11 +122,26 @@ static bool claim(struct once__batch *batch, size_t from, size_t to)
 	return for_each_consumer(batch, count, once__log_claim);
 }
 
+/* What was there before will be so in the next batch: after a position that was
+ * put back, or a topic that is replayed. */
+static void expect(struct once__batch *batch, size_t from, size_t to)
+{
+	size_t claimed = 0;
+	size_t lost = 0;
+
+	for (size_t i = from; i < to; i++) {
+		claimed += batch->works[i].claimed;
+		lost += batch->works[i].lost;
+	}
+	batch->session->claims.sifts = lost > claimed;
+}
+
 bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 {
-	if (!find_for_askers(batch, from, to) || !claim(batch, from, to) ||
-	    !find_for_losers(batch, from, to))
+	if (!find_for_askers(batch, from, to) || !sift(batch, from, to) ||
+	    !claim(batch, from, to) || !find_for_losers(batch, from, to))
 		return false;
+	expect(batch, from, to);
 	if (once__batch_has_stray(batch, from, to)) /* halves part the two */
 		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "P0001",
 			      "a message repeats one that wasn't new");

@@ -54,25 +54,33 @@ enum {
 
 /* ---- claim ---- */
 
-static void fill_rows(struct once__log *log, struct once__work *const *works,
-		      size_t count)
+void once__log_fill_keys(struct once__log *log, struct once__work *const *works,
+			 size_t count)
 {
 	once__pg_array_init(&log->msg_ids, ONCE__PG_TEXT);
 	once__pg_array_init(&log->biz_ids, ONCE__PG_TEXT);
-	once__pg_array_init(&log->topics, ONCE__PG_TEXT);
-	once__pg_array_init(&log->partitions, ONCE__PG_INT4);
-	once__pg_array_init(&log->offsets, ONCE__PG_INT8);
 	once__pg_array_init(&log->fingerprints, ONCE__PG_BYTEA);
 	for (size_t i = 0; i < count; i++) {
-		const struct once_record *record = works[i]->msg.record;
 		const struct once__keys *keys = &works[i]->msg.keys;
 
 		once__pg_array_add(&log->msg_ids, keys->msg_id);
 		once__pg_array_add(&log->biz_ids, keys->biz_id);
+		once__pg_array_add(&log->fingerprints, keys->fingerprint);
+	}
+}
+
+static void fill_places(struct once__log *log, struct once__work *const *works,
+			size_t count)
+{
+	once__pg_array_init(&log->topics, ONCE__PG_TEXT);
+	once__pg_array_init(&log->partitions, ONCE__PG_INT4);
+	once__pg_array_init(&log->offsets, ONCE__PG_INT8);
+	for (size_t i = 0; i < count; i++) {
+		const struct once_record *record = works[i]->msg.record;
+
 		once__pg_array_add(&log->topics, bytes_text(record->topic));
 		once__pg_array_add_int4(&log->partitions, record->partition);
 		once__pg_array_add_int8(&log->offsets, record->offset);
-		once__pg_array_add(&log->fingerprints, keys->fingerprint);
 	}
 }
 
@@ -148,7 +156,8 @@ static bool claim_new(struct once__log *log, struct once__pg *pg,
 bool once__log_claim(struct once__log *log, struct once__pg *pg,
 		     struct once__work *const *works, size_t count)
 {
-	fill_rows(log, works, count);
+	once__log_fill_keys(log, works, count);
+	fill_places(log, works, count);
 	if (log->careful == 0 && claim_all(log, pg, works, count))
 		return true;
 	return once__pg_failure(pg) == NULL && claim_new(log, pg, works, count);
@@ -222,7 +231,7 @@ bool once__log_find(struct once__log *log, struct once__pg *pg,
 	const struct once_rows *rows;
 	char consumer[24];
 
-	fill_rows(log, works, count);
+	once__log_fill_keys(log, works, count);
 	rows = once__pg_exec(
 		pg, ONCE__PG_OURS, find_sql,
 		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),

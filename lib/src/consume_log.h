@@ -1,6 +1,9 @@
 /*
  * consume_log.h - the table whose unique keys decide whether a message is new.
  *
+ *	consume_log.c       claims, and who was there before
+ *	consume_log_sift.c  a look beforehand, where most were there before
+ *
  * All works of a call have one consumer_id, and their keys are pairwise
  * different. Threads: the session's. false: see once__pg_failure().
  */
@@ -15,12 +18,24 @@
 struct once__log {
 	struct once__pg_array msg_ids;
 	struct once__pg_array biz_ids;
+	struct once__pg_array fingerprints;
 	struct once__pg_array topics;
 	struct once__pg_array partitions;
 	struct once__pg_array offsets;
-	struct once__pg_array fingerprints;
 	unsigned careful; /* claims until all-or-nothing is tried again */
+	bool sifts;       /* most of the last batch were there before */
 };
+
+/* Empty the arrays of keys, and fill them: the first three. */
+void once__log_fill_keys(struct once__log *log, struct once__work *const *works,
+			 size_t count);
+
+/* Before the claims: which ones are plainly known, by a committed row under the
+ * same key with the same fingerprint and no result? Sets `lost`, `stored`,
+ * `key_kind`; the others may be new, or not. `stored.msg_id` has no data where
+ * the operation is there under another message; `stored_age_ms` isn't told. */
+bool once__log_sift(struct once__log *log, struct once__pg *pg,
+		    struct once__work *const *works, size_t count);
 
 /* Insert a row for each, in the order given (sorted, so that concurrent batches
  * lock in one order); sets `claimed`. Waits for transactions that hold the same

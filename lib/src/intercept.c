@@ -14,7 +14,8 @@ static const char identity_sql[] =
 bool once__intercept_init(struct once__intercept *intercept,
 			  struct once_prefilter *prefilter, size_t route_count)
 {
-	if (prefilter == NULL)
+	if (prefilter == NULL ||
+	    (prefilter->marks == NULL && prefilter->circuit == NULL))
 		return true;
 	intercept->prefilter = prefilter;
 	intercept->route_count = route_count;

@@ -220,6 +220,31 @@ START_TEST(the_same_msg_id_for_another_operation_is_a_conflict)
 }
 END_TEST
 
+/* The batch before it, all of it known, makes the session look before it
+ * claims. */
+START_TEST(among_known_ones_each_is_told_as_ever)
+{
+	mail_init(&mail, 4);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 4);
+	mail_again(&mail);
+	mail_set_id(&mail, 1, "sent again");
+	mail_set_value(&mail, 2, "other");
+	mail_set_id(&mail, 3, "new");
+	mail_set_biz(&mail, 3, "new");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[0].key_kind, ONCE_KEY_MSG_ID);
+	ck_ending(mail.items[1], ONCE_DUPLICATE_ENDING);
+	ck_assert_int_eq(mail.items[1].key_kind, ONCE_KEY_BIZ_ID);
+	ck_ending(mail.items[2], ONCE_CONFLICT_ENDING);
+	ck_ending(mail.items[3], ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(effects(), 5);
+}
+END_TEST
+
 START_TEST(null_and_empty_values_are_two_things) /* C62 */
 {
 	mail_init(&mail, 2);
@@ -328,6 +353,7 @@ int main(void)
 		       another_payload_under_a_known_operation_is_a_conflict);
 	tcase_add_test(tests,
 		       the_same_msg_id_for_another_operation_is_a_conflict);
+	tcase_add_test(tests, among_known_ones_each_is_told_as_ever);
 	tcase_add_test(tests, null_and_empty_values_are_two_things);
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);
 	tcase_add_test(tests, a_json_key_on_a_tombstone_is_a_bad_key);
