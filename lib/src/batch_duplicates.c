@@ -61,6 +61,7 @@ static bool repeats(struct once__batch *batch, struct once__work *work,
 	if (slot->work == NULL)
 		return false;
 	work->first = slot->work;
+	work->first->repeated = true;
 	work->key_kind =
 		bytes_equal(slot->work->msg.keys.msg_id, work->msg.keys.msg_id)
 			? ONCE_KEY_MSG_ID

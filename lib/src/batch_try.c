@@ -21,6 +21,7 @@ static void reset_work(struct once__work *work)
 	static const struct once__keys none;
 
 	work->first = NULL;
+	work->repeated = false;
 	work->known = false;
 	work->claimed = false;
 	work->lost = false;

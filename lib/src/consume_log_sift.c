@@ -37,9 +37,10 @@ static const char *choose_sql(struct once__work *const *works, size_t count)
 	return has_biz_id(works[0]) ? sift_by_biz_id_sql : sift_by_msg_id_sql;
 }
 
+/* Those that repeat a work ask which message its row is of. */
 static void take_letter(struct once__work *work, char letter)
 {
-	if (letter == '?')
+	if (letter == '?' || (letter == 'b' && work->repeated))
 		return;
 	work->lost = true;
 	work->stored = work->msg.keys;

@@ -30,6 +30,7 @@ struct once__work {
 
 	/* for one try */
 	struct once__work *first; /* the one in the batch that it repeats */
+	bool repeated;            /* by another in the batch */
 	bool known;               /* the hit is proved */
 	bool claimed;
 	bool lost;                /* to a row in the log */
