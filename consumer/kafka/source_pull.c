@@ -286,7 +286,7 @@ void source_fit_parcel(const struct source *source,
 		partition->parcel_size = 2 * count;
 }
 
-void source_pull(struct source *source)
+static void pull_all(struct source *source)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next) {
@@ -301,9 +301,22 @@ void source_pull(struct source *source)
 	}
 }
 
+void source_pull(struct source *source)
+{
+	size_t parcels_out = source->parcels_out;
+	int64_t began_ns = clock_ns();
+
+	pull_all(source);
+	if (source->parcels_out > parcels_out)
+		numbers_fetch_took(source->options.numbers,
+				   clock_ns() - began_ns);
+}
+
 void source_free_parcel(struct source *source, const struct address *address,
 			struct parcel *parcel)
 {
+	int64_t began_ns = clock_ns();
+
 	if (parcel == NULL)
 		return;
 	numbers_returned(source->options.numbers, address->route,
@@ -313,6 +326,7 @@ void source_free_parcel(struct source *source, const struct address *address,
 	parcel->lane->parcels--;
 	source->parcels_out--;
 	free(parcel);
+	numbers_fetch_took(source->options.numbers, clock_ns() - began_ns);
 }
 
 void source_forget_ahead(struct source_partition *partition)

@@ -59,6 +59,8 @@
 	  "Kafka's offset of the group was not the one that we left.", "topic", "found") \
 	X(LANE_BUSY, "onced_lane_busy_seconds", COUNTER, NULL,                 \
 	  "Time a lane has spent in batches.", "lane")                         \
+	X(STAGE_SECONDS, "onced_stage_seconds", COUNTER, NULL,                 \
+	  "Time spent on a stage of the messages' way, by all threads.", "stage") \
 	X(PARKED, "onced_parked", GAUGE, NULL,                                 \
 	  "Messages set aside in the database.", "route", "state")             \
 	X(LOG_ROWS, "onced_log_rows", GAUGE, NULL,                             \
@@ -71,7 +73,24 @@
 	  "Rows of the log that this process has removed.", "route")           \
 	X(BUILD_INFO, "onced_build_info", GAUGE, NULL,                         \
 	  "1; the versions are in the labels.", "version", "librdkafka", "libpq")
+
+/* X(ID, word): the stages that take time: "fetch" is the source's, the others
+ * the lanes'. */
+#define TIMED_STAGE_TABLE(X)       \
+	X(FETCH, "fetch")         \
+	X(KEYS, "keys")           \
+	X(PREFILTER, "prefilter") \
+	X(CLAIM, "claim")         \
+	X(HANDLER, "handler")     \
+	X(COMMIT, "commit")
 /* clang-format on */
+
+enum timed_stage {
+#define X(id, word) TIMED_##id,
+	TIMED_STAGE_TABLE(X)
+#undef X
+	TIMED_COUNT
+};
 
 enum metric {
 #define X(id, name, type, bounds, help, ...) METRIC_##id,

@@ -118,6 +118,19 @@ static void find_lane(struct numbers *numbers, unsigned lane)
 		numbers_cell(numbers, METRIC_LANE_BUSY, name, NULL, NULL);
 }
 
+static void find_stages(struct numbers *numbers)
+{
+	static const char *const words[TIMED_COUNT] = {
+#define X(id, word) [TIMED_##id] = (word),
+		TIMED_STAGE_TABLE(X)
+#undef X
+	};
+
+	for (int i = 0; i < TIMED_COUNT; i++)
+		numbers->stages[i] = numbers_cell(numbers, METRIC_STAGE_SECONDS,
+						  words[i], NULL, NULL);
+}
+
 static void find_process(struct numbers *numbers, const char *librdkafka)
 {
 	int version = once_libpq_version();
@@ -161,6 +174,7 @@ struct numbers *numbers_create(const char *const *route_names, size_t count,
 		find_route(numbers, &numbers->routes[i], route_names[i]);
 	for (unsigned lane = 0; lane < lanes; lane++)
 		find_lane(numbers, lane);
+	find_stages(numbers);
 	find_process(numbers, librdkafka);
 	return numbers;
 }
@@ -184,6 +198,17 @@ void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
 	metric_add(numbers_cell(numbers, METRIC_CONSUMED,
 				numbers->routes[route].name, topic, NULL),
 		   (double)count);
+}
+
+static void add_time(struct numbers *numbers, enum timed_stage stage,
+		     int64_t ns)
+{
+	metric_add(numbers->stages[stage], (double)ns / 1e9);
+}
+
+void numbers_fetch_took(struct numbers *numbers, int64_t ns)
+{
+	add_time(numbers, TIMED_FETCH, ns);
 }
 
 void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
@@ -267,6 +292,11 @@ void numbers_count_run(struct numbers *numbers, unsigned lane,
 	metric_add(numbers->lanes[lane], seconds);
 	metric_observe(numbers->transaction_seconds, seconds);
 	metric_observe(numbers->batch_messages, (double)messages);
+	add_time(numbers, TIMED_KEYS, stats->keys_ns);
+	add_time(numbers, TIMED_PREFILTER, stats->prefilter_ns);
+	add_time(numbers, TIMED_CLAIM, stats->claim_ns);
+	add_time(numbers, TIMED_HANDLER, stats->handler_ns);
+	add_time(numbers, TIMED_COMMIT, stats->commit_ns);
 }
 
 void numbers_parked_set(struct numbers *numbers, size_t route,

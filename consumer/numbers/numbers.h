@@ -20,6 +20,8 @@ void numbers_destroy(struct numbers *numbers);
 /* source: taken from Kafka, before anything is known of them */
 void numbers_consumed(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count);
+/* source: pulling messages and making parcels, or freeing them */
+void numbers_fetch_took(struct numbers *numbers, int64_t ns);
 /* source: a message was taken, but not ended: it will be taken again */
 void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count);

@@ -47,6 +47,7 @@ struct numbers {
 	size_t route_count;
 	struct repeated *repeated;
 	struct metric_cell **lanes;
+	struct metric_cell *stages[TIMED_COUNT];
 	struct metric_cell *committed;
 	struct metric_cell *rolled_back;
 	struct metric_cell *unknown;

@@ -266,18 +266,23 @@ enum once_status once_session_run(struct once_session *session,
 	struct once_error unread;
 	struct once__batch *batch = NULL;
 	enum once_status status;
+	int64_t began_ns;
 
 	ret_stats = ret_stats == NULL ? &unwanted : ret_stats;
 	err = err == NULL ? &unread : err;
 	*ret_stats = (struct once_run_stats){ 0 };
 	error_clear(err);
 	status = once_session_connect(session, err);
+	began_ns = clock_ns();
 	if (status == ONCE_OK)
 		status = build(session, items, count, &batch, err);
 	if (status != ONCE_OK || batch->count == 0)
 		return status;
 	batch->stats = ret_stats;
+	batch->lap_ns = began_ns;
+	once__batch_lap(batch, &ret_stats->keys_ns, true);
 	status = once__batch_ask(batch, err);
+	once__batch_lap(batch, &ret_stats->prefilter_ns, true);
 	if (status != ONCE_OK)
 		return status;
 	status = run_ranges(batch, err);

@@ -13,6 +13,7 @@
 #ifndef ONCE__BATCH_H
 #define ONCE__BATCH_H
 
+#include "clock.h"
 #include "session.h"
 #include "work.h"
 
@@ -35,9 +36,21 @@ struct once__batch {
 	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;
 	struct once_run_stats *stats;
+	int64_t lap_ns; /* when the stage that is going on began */
 };
 
 struct once__note;
+
+/* A stage that has `done` its work or failed ends, and the next one begins. */
+static inline bool once__batch_lap(struct once__batch *batch, int64_t *stage_ns,
+				   bool done)
+{
+	int64_t now_ns = clock_ns();
+
+	*stage_ns += now_ns - batch->lap_ns;
+	batch->lap_ns = now_ns;
+	return done;
+}
 
 enum once__try {
 	ONCE__TRY_COMMITTED,

@@ -178,12 +178,18 @@ static enum once__try judge_commit(struct once__batch *batch, size_t from,
 static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 			     struct once_error *err)
 {
+	struct once_run_stats *stats = batch->stats;
+	enum once__pg_commit answer;
+
 	fault_point("before_commit");
-	switch (once__pg_commit(batch->session->pg)) {
+	answer = once__pg_commit(batch->session->pg);
+	once__batch_lap(batch, &stats->commit_ns, true);
+	switch (answer) {
 	case ONCE__PG_COMMITTED:
 		fault_point("after_commit");
-		batch->stats->committed++;
+		stats->committed++;
 		once__batch_tell(batch); /* of the moves; then they are made */
+		once__batch_lap(batch, &stats->prefilter_ns, true);
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
 	case ONCE__PG_NOT_COMMITTED:
@@ -217,12 +223,19 @@ static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
 static bool work_through(struct once__batch *batch, size_t from, size_t to,
 			 bool *ret_fenced)
 {
-	if (!once__batch_prove(batch, from, to))
+	struct once_run_stats *stats = batch->stats;
+
+	batch->lap_ns = clock_ns();
+	if (!once__batch_lap(batch, &stats->prefilter_ns,
+			     once__batch_prove(batch, from, to)))
 		return false;
 	once__batch_find_duplicates(batch, from, to);
-	return once__batch_claim(batch, from, to) &&
-	       once__batch_handle(batch, from, to) &&
-	       finish(batch, from, to, ret_fenced);
+	return once__batch_lap(batch, &stats->claim_ns,
+			       once__batch_claim(batch, from, to)) &&
+	       once__batch_lap(batch, &stats->handler_ns,
+			       once__batch_handle(batch, from, to)) &&
+	       once__batch_lap(batch, &stats->commit_ns,
+			       finish(batch, from, to, ret_fenced));
 }
 
 /* A database that has lost their rows may have given the numbers to others. */

@@ -2,6 +2,7 @@
  * test_batch.c - the promise: one effect for each msg_id and each biz_id, in
  * few transactions, silently.
  */
+#include "clock.h"
 #include "servers.h"
 #include "suite.h"
 #include "trial.h"
@@ -10,6 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+enum {
+	SLOW_NS = 200000000
+};
 
 static struct trial trial;
 static struct mail mail;
@@ -329,6 +335,90 @@ START_TEST(a_conflict_that_is_to_be_skipped_is_not_parked)
 }
 END_TEST
 
+static enum once_verdict dawdle(void *self, const struct once_message *msg,
+				struct once_call *call)
+{
+	static const struct timespec a_while = { 0, SLOW_NS };
+
+	(void)self;
+	(void)msg;
+	(void)call;
+	nanosleep(&a_while, NULL);
+	return ONCE_DONE;
+}
+
+static void make_slow(const char *event, const char *table)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "CREATE OR REPLACE FUNCTION dawdle() RETURNS trigger "
+		 "LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(%f); "
+		 "RETURN NULL; END $$; "
+		 "CREATE %s AFTER INSERT ON %s %s FOR EACH ROW "
+		 "EXECUTE FUNCTION dawdle()",
+		 SLOW_NS / 1e9, event, table,
+		 strstr(event, "CONSTRAINT") == NULL
+			 ? ""
+			 : "DEFERRABLE INITIALLY DEFERRED");
+	pg_fixture_run(&trial.pg, sql);
+}
+
+static int64_t sum_of_stages(const struct once_run_stats *stats)
+{
+	return stats->keys_ns + stats->prefilter_ns + stats->claim_ns +
+	       stats->handler_ns + stats->commit_ns;
+}
+
+/* One message, and what it took in all. */
+static int64_t time_one(void)
+{
+	int64_t began_ns = clock_ns();
+
+	mail_fini(&mail);
+	mail_init(&mail, 1);
+	mail_set_value(&mail, 0, "poison");
+	pg_fixture_run(&trial.pg, "TRUNCATE once.consume_log");
+	began_ns = clock_ns();
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	return clock_ns() - began_ns;
+}
+
+static void check_that_only_it_was_slow(const int64_t *stage_ns)
+{
+	int64_t took_ns = time_one();
+	int64_t sum_ns = sum_of_stages(&trial.stats);
+
+	ck_assert_int_ge(*stage_ns, SLOW_NS);
+	ck_assert_int_le(sum_ns - *stage_ns, took_ns - SLOW_NS);
+}
+
+START_TEST(time_is_counted_for_the_stage_that_it_was_spent_in)
+{
+	const struct once_run_stats *stats = &trial.stats;
+
+	mail_init(&mail, 0);
+	ck_assert_int_le(sum_of_stages(stats), time_one());
+	ck_assert_int_gt(stats->keys_ns, 0);
+	ck_assert_int_gt(stats->claim_ns, 0);
+	ck_assert_int_gt(stats->handler_ns, 0);
+	ck_assert_int_gt(stats->commit_ns, 0);
+
+	trial_poison = dawdle;
+	check_that_only_it_was_slow(&stats->handler_ns);
+	trial_poison = NULL;
+	make_slow("TRIGGER slow", "effect");
+	check_that_only_it_was_slow(&stats->handler_ns);
+	pg_fixture_run(&trial.pg, "DROP TRIGGER slow ON effect");
+	make_slow("CONSTRAINT TRIGGER slow", "effect");
+	check_that_only_it_was_slow(&stats->commit_ns);
+	pg_fixture_run(&trial.pg, "DROP TRIGGER slow ON effect");
+	make_slow("TRIGGER slow", "once.consume_log");
+	check_that_only_it_was_slow(&stats->claim_ns);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("batch");
@@ -358,6 +448,8 @@ int main(void)
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);
 	tcase_add_test(tests, a_json_key_on_a_tombstone_is_a_bad_key);
 	tcase_add_test(tests, a_conflict_that_is_to_be_skipped_is_not_parked);
+	tcase_add_test(tests,
+		       time_is_counted_for_the_stage_that_it_was_spent_in);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -64,6 +64,31 @@ static void check_numbers(struct onced *onced)
 			 4);
 }
 
+/* What is neither is the rest of the lanes' time. */
+static void check_stages(struct onced *onced)
+{
+	static const char *const stages[] = { "keys", "prefilter", "claim",
+					      "handler", "commit" };
+	static const char name[] = "onced_stage_seconds_total";
+	double of_lanes = 0;
+	char label[32];
+
+	for (size_t i = 0; i < COUNT(stages); i++) {
+		double seconds;
+
+		snprintf(label, sizeof(label), "stage=\"%s\"", stages[i]);
+		seconds = onced_get_seconds(onced, name, label);
+		ck_assert_msg(seconds > 0, "%s took %f s", label, seconds);
+		of_lanes += seconds;
+	}
+	ck_assert_double_gt(onced_get_seconds(onced, name, "stage=\"fetch\""),
+			    0);
+	ck_assert_double_le(of_lanes,
+			    onced_get_seconds(onced,
+					      "onced_lane_busy_seconds_total",
+					      NULL));
+}
+
 static void check_offsets(struct onced_fixture *fixture)
 {
 	for (int i = 0; i < fixture->partitions; i++) {
@@ -93,6 +118,7 @@ START_TEST(every_ending_moves_the_offset_and_a_restart_delivers_nothing)
 	check_parked(&fixture);
 	onced_wait_until_counted(&onced, 1, fixture.sent);
 	check_numbers(&onced);
+	check_stages(&onced);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	check_offsets(&fixture);
 

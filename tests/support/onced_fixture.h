@@ -161,6 +161,9 @@ void onced_wait_until_not_ready(struct onced *onced, const char *why,
  * labels, such as "key=\"msg_id\""; NULL: of all. */
 int64_t onced_get_metric(struct onced *onced, const char *name,
 			 const char *label);
+/* The same of a sum of seconds. */
+double onced_get_seconds(struct onced *onced, const char *name,
+			 const char *label);
 /* Until the numbers of these processes tell how each of at least so many
  * messages ended, which they took from Kafka or, again, from those parked. A
  * batch is counted after it is committed: before a test compares a number, it

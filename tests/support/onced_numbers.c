@@ -82,7 +82,7 @@ void onced_check_last_sums(struct onced *onced)
 
 /* ---- on the page ---- */
 
-static int64_t add_samples(char *page, const char *name, const char *label)
+static double add_samples(char *page, const char *name, const char *label)
 {
 	size_t size = strlen(name);
 	double sum = 0;
@@ -94,7 +94,7 @@ static int64_t add_samples(char *page, const char *name, const char *label)
 		    (line[size] == '{' || line[size] == ' ') &&
 		    (label == NULL || strstr(line, label) != NULL))
 			sum += strtod(strrchr(line, ' '), NULL);
-	return (int64_t)sum;
+	return sum;
 }
 
 static char *get_page(struct onced *onced)
@@ -106,15 +106,20 @@ static char *get_page(struct onced *onced)
 	return page;
 }
 
-int64_t onced_get_metric(struct onced *onced, const char *name,
+double onced_get_seconds(struct onced *onced, const char *name,
 			 const char *label)
 {
 	char *page = get_page(onced);
-	int64_t sum;
+	double sum = add_samples(page, name, label);
 
-	sum = add_samples(page, name, label);
 	free(page);
 	return sum;
+}
+
+int64_t onced_get_metric(struct onced *onced, const char *name,
+			 const char *label)
+{
+	return (int64_t)onced_get_seconds(onced, name, label);
 }
 
 static int64_t add_on(const char *page, const char *const *names)
@@ -127,7 +132,7 @@ static int64_t add_on(const char *page, const char *const *names)
 
 		ck_assert_ptr_nonnull(copy);
 		snprintf(name, sizeof(name), "onced_%s_total", *names);
-		sum += add_samples(copy, name, NULL);
+		sum += (int64_t)add_samples(copy, name, NULL);
 		free(copy);
 	}
 	return sum;

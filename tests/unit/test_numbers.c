@@ -114,6 +114,43 @@ START_TEST(histograms_are_cumulative_and_end_with_all)
 }
 END_TEST
 
+START_TEST(each_stage_has_its_time_and_batches_add_up)
+{
+	struct numbers *numbers = create();
+	struct once_run_stats stats = {
+		.keys_ns = 100000000,
+		.prefilter_ns = 200000000,
+		.claim_ns = 400000000,
+		.handler_ns = 800000000,
+		.commit_ns = 1600000000,
+	};
+
+	ck_assert_double_eq(
+		SAMPLE("onced_stage_seconds_total{stage=\"fetch\"}"), 0);
+	numbers_fetch_took(numbers, 50000000);
+	numbers_count_run(numbers, 0, &stats, false, 4, 500);
+	numbers_count_run(numbers, 1, &stats, false, 4, 500);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"fetch\"}"), 0.05,
+		1e-9);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"keys\"}"), 0.2, 1e-9);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"prefilter\"}"), 0.4,
+		1e-9);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"claim\"}"), 0.8,
+		1e-9);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"handler\"}"), 1.6,
+		1e-9);
+	ck_assert_double_eq_tol(
+		SAMPLE("onced_stage_seconds_total{stage=\"commit\"}"), 3.2,
+		1e-9);
+	numbers_destroy(numbers);
+}
+END_TEST
+
 START_TEST(the_log_of_a_route_has_its_size_its_age_and_its_backlog) /* C57 */
 {
 	struct numbers *numbers = create();
@@ -322,6 +359,7 @@ int main(void)
 
 	tcase_add_test(tests, each_ending_has_a_counter_of_its_own);
 	tcase_add_test(tests, histograms_are_cumulative_and_end_with_all);
+	tcase_add_test(tests, each_stage_has_its_time_and_batches_add_up);
 	tcase_add_test(tests,
 		       the_log_of_a_route_has_its_size_its_age_and_its_backlog);
 	tcase_add_test(tests, a_partition_that_left_is_not_shown);

@@ -354,6 +354,17 @@ struct once_run_stats {
 	unsigned committed;
 	unsigned rolled_back;
 	unsigned repeated; /* of those, for a deadlock or the like */
+
+	/* Where the time went, all tries included. What is none of these
+	 * (connecting, planning, rollbacks, pauses before a repetition) is the
+	 * rest of what the run took. */
+	int64_t keys_ns;      /* templates and fingerprints */
+	int64_t prefilter_ns; /* asked, their hits proved, and told */
+	int64_t claim_ns;     /* claims and look-ups, until answered */
+	int64_t handler_ns;   /* from the first call until all that was sent is
+				 answered */
+	int64_t commit_ns;    /* results, parked rows, positions, and COMMIT,
+				 until answered */
 };
 
 /*
