@@ -128,8 +128,8 @@ static void end_in_strand(struct lane_work *work, const struct once_item *item,
 	}
 }
 
-void lane_work_end(struct lane_work *work, const struct once_item *item,
-		   struct strand *strand)
+static void end_item(struct lane_work *work, const struct once_item *item,
+		     struct strand *strand)
 {
 	if (item->ending == ONCE_HELD_ENDING ||
 	    item->ending == ONCE_PENDING_ENDING)
@@ -138,7 +138,14 @@ void lane_work_end(struct lane_work *work, const struct once_item *item,
 		end_in_strand(work, item, strand);
 	if (item->ending == ONCE_WAITING_ENDING)
 		work->waiting_at_ms = 0; /* look when it is due */
-	numbers_count_item(work->options->numbers, work->options->index,
-			   item->route, item);
 	log_item(work, item);
+}
+
+void lane_work_end(struct lane_work *work, const struct once_item *items,
+		   struct strand *const *strands, size_t count)
+{
+	numbers_count_items(work->options->numbers, work->options->index, items,
+			    count);
+	for (size_t i = 0; i < count; i++)
+		end_item(work, &items[i], strands == NULL ? NULL : strands[i]);
 }

@@ -38,6 +38,6 @@ enum once_status lane_work_run_waiting(struct lane_work *work,
 			  (double)(clock_ns() - began_ns) / 1e9, 1);
 	if (once_ending_is_final(item.ending))
 		numbers_resumed(numbers, item.route);
-	lane_work_end(work, &item, NULL);
+	lane_work_end(work, &item, NULL, 1);
 	return status;
 }

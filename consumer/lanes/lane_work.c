@@ -150,8 +150,7 @@ static void fit_batch(struct lane_work *work)
 static void take_endings(struct lane_work *work)
 {
 	fit_batch(work);
-	for (size_t i = 0; i < work->count; i++)
-		lane_work_end(work, &work->items[i], work->owners[i]);
+	lane_work_end(work, work->items, work->owners, work->count);
 	for (struct strand *strand = work->strands.first; strand != NULL;
 	     strand = strand->next)
 		report_progress(work, strand);

@@ -69,10 +69,10 @@ void lane_work_lose(struct lane_work *work);
 enum once_status lane_work_run_waiting(struct lane_work *work,
 				       struct once_error *err);
 
-/* What an ending means for its strand (NULL: a parked message's), the numbers
- * and the log. */
-void lane_work_end(struct lane_work *work, const struct once_item *item,
-		   struct strand *strand);
+/* What endings mean for the numbers, the strands (NULL: a parked message has
+ * none) and the log. */
+void lane_work_end(struct lane_work *work, const struct once_item *items,
+		   struct strand *const *strands, size_t count);
 
 /* Takes the parcel: sends it home. NULL `reason`: none. */
 void lane_work_report(struct lane_work *work, enum report_kind kind,

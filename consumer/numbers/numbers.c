@@ -31,13 +31,13 @@ static void find_staged(struct numbers *numbers, struct route_numbers *route)
 		const char *stage = once_stage_word((enum once_stage)i);
 
 		for (int kind = 0; kind < COUNT_KEYS; kind++)
-			route->intercepts[i][kind] = numbers_cell(
+			route->intercepts[i][kind] = numbers_lane_cell(
 				numbers, METRIC_INTERCEPTS, route->name, stage,
 				once_key_kind_word((enum once_key_kind)kind));
 		if (i != ONCE_STAGE_BATCH)
 			route->unproven[i] =
-				numbers_cell(numbers, METRIC_UNPROVEN,
-					     route->name, stage, NULL);
+				numbers_lane_cell(numbers, METRIC_UNPROVEN,
+						  route->name, stage, NULL);
 	}
 }
 
@@ -46,10 +46,10 @@ static void find_keyed(struct numbers *numbers, struct route_numbers *route)
 	for (int kind = 0; kind < COUNT_KEYS; kind++) {
 		const char *key = once_key_kind_word((enum once_key_kind)kind);
 
-		route->backstop_hits[kind] = numbers_cell(
+		route->backstop_hits[kind] = numbers_lane_cell(
 			numbers, METRIC_BACKSTOP_HITS, route->name, key, NULL);
-		route->conflicts[kind] = numbers_cell(numbers, METRIC_CONFLICTS,
-						      route->name, key, NULL);
+		route->conflicts[kind] = numbers_lane_cell(
+			numbers, METRIC_CONFLICTS, route->name, key, NULL);
 	}
 }
 
@@ -65,10 +65,10 @@ static void find_caused(struct numbers *numbers, struct route_numbers *route)
 			continue;
 		if (retried)
 			route->retries[cause] =
-				numbers_cell(numbers, METRIC_RETRIES,
-					     route->name, word, NULL);
+				numbers_lane_cell(numbers, METRIC_RETRIES,
+						  route->name, word, NULL);
 		else
-			route->dead[cause] = numbers_cell(
+			route->dead[cause] = numbers_lane_cell(
 				numbers, METRIC_DEAD, route->name, word, NULL);
 	}
 }
@@ -92,13 +92,13 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 {
 	route->name = name;
 	route->handled =
-		numbers_cell(numbers, METRIC_HANDLED, name, NULL, NULL);
+		numbers_lane_cell(numbers, METRIC_HANDLED, name, NULL, NULL);
 	route->postponed =
-		numbers_cell(numbers, METRIC_POSTPONED, name, NULL, NULL);
+		numbers_lane_cell(numbers, METRIC_POSTPONED, name, NULL, NULL);
 	route->resumed =
 		numbers_cell(numbers, METRIC_RESUMED, name, NULL, NULL);
-	route->handler_seconds =
-		numbers_cell(numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
+	route->handler_seconds = numbers_lane_cell(
+		numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
 	route->parked[0] =
 		numbers_cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] =
@@ -170,6 +170,7 @@ struct numbers *numbers_create(const char *const *route_names, size_t count,
 		return NULL;
 	}
 	numbers->route_count = count;
+	numbers->lane_count = lanes;
 	for (size_t i = 0; i < count; i++)
 		find_route(numbers, &numbers->routes[i], route_names[i]);
 	for (unsigned lane = 0; lane < lanes; lane++)
@@ -221,53 +222,55 @@ void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 			   (double)count);
 }
 
-static void count_duplicate(struct route_numbers *route,
+static void count_duplicate(struct route_numbers *route, unsigned lane,
 			    const struct once_item *item)
 {
 	if (item->stage == ONCE_STAGE_DATABASE)
-		metric_add(route->backstop_hits[item->key_kind], 1);
+		metric_add_by(route->backstop_hits[item->key_kind], lane, 1);
 	else
-		metric_add(route->intercepts[item->stage][item->key_kind], 1);
+		metric_add_by(route->intercepts[item->stage][item->key_kind],
+			      lane, 1);
 }
 
-static void count_unproven(struct route_numbers *route,
+static void count_unproven(struct route_numbers *route, unsigned lane,
 			   const struct once_item *item)
 {
 	for (int stage = 0; stage < COUNT_STAGES; stage++)
 		if ((item->unproven & 1u << stage) != 0)
-			metric_add(route->unproven[stage], 1);
+			metric_add_by(route->unproven[stage], lane, 1);
 }
 
-void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
-			const struct once_item *item)
+static void count_item(struct numbers *numbers, unsigned lane,
+		       struct repeated_lane *repeated,
+		       const struct once_item *item)
 {
-	struct route_numbers *counted = &numbers->routes[route];
+	struct route_numbers *counted = &numbers->routes[item->route];
 
 	if (item->unproven != 0)
-		count_unproven(counted, item);
+		count_unproven(counted, lane, item);
 	switch (item->ending) {
 	case ONCE_HANDLED_ENDING:
-		metric_add(counted->handled, 1);
-		metric_observe(counted->handler_seconds,
-			       (double)item->handler_ns / 1e9);
+		metric_add_by(counted->handled, lane, 1);
+		metric_observe_by(counted->handler_seconds, lane,
+				  (double)item->handler_ns / 1e9);
 		break;
 	case ONCE_DUPLICATE_ENDING:
-		count_duplicate(counted, item);
-		repeated_count(numbers->repeated, lane, route, item);
+		count_duplicate(counted, lane, item);
+		repeated_count(repeated, item);
 		break;
 	case ONCE_CONFLICT_ENDING:
-		metric_add(counted->conflicts[item->key_kind], 1);
-		repeated_count(numbers->repeated, lane, route, item);
+		metric_add_by(counted->conflicts[item->key_kind], lane, 1);
+		repeated_count(repeated, item);
 		break;
 	case ONCE_DEAD_ENDING:
-		metric_add(counted->dead[item->cause], 1);
+		metric_add_by(counted->dead[item->cause], lane, 1);
 		break;
 	case ONCE_WAITING_ENDING:
-		metric_add(counted->postponed, 1);
-		metric_add(counted->retries[item->cause], 1);
+		metric_add_by(counted->postponed, lane, 1);
+		metric_add_by(counted->retries[item->cause], lane, 1);
 		break;
 	case ONCE_RETRY_ENDING:
-		metric_add(counted->retries[item->cause], 1);
+		metric_add_by(counted->retries[item->cause], lane, 1);
 		break;
 	case ONCE_PAUSED_ENDING:
 	case ONCE_HELD_ENDING:
@@ -275,6 +278,24 @@ void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
 	case ONCE_PENDING_ENDING:
 		break;
 	}
+}
+
+/* Those that are still to come will be counted when they have ended. */
+static bool is_to_come(const struct once_item *item)
+{
+	return item->ending == ONCE_HELD_ENDING ||
+	       item->ending == ONCE_PENDING_ENDING;
+}
+
+void numbers_count_items(struct numbers *numbers, unsigned lane,
+			 const struct once_item *items, size_t count)
+{
+	struct repeated_lane *repeated = repeated_hold(numbers->repeated, lane);
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_to_come(&items[i]))
+			count_item(numbers, lane, repeated, &items[i]);
+	repeated_release(repeated);
 }
 
 void numbers_resumed(struct numbers *numbers, size_t route)

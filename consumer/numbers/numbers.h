@@ -25,9 +25,10 @@ void numbers_fetch_took(struct numbers *numbers, int64_t ns);
 /* source: a message was taken, but not ended: it will be taken again */
 void numbers_returned(struct numbers *numbers, size_t route, const char *topic,
 		      size_t count);
-/* lane: after its ending is committed, or its failure rolled back */
-void numbers_count_item(struct numbers *numbers, unsigned lane, size_t route,
-			const struct once_item *item);
+/* lane: after a run, when endings are committed and failures rolled back. No
+ * message costs a lock, nor waits for another lane. */
+void numbers_count_items(struct numbers *numbers, unsigned lane,
+			 const struct once_item *items, size_t count);
 /* lane: a parked message was taken up, and has ended; beside its ending */
 void numbers_resumed(struct numbers *numbers, size_t route);
 /* lane: once for each run; `unknown`: its last COMMIT wasn't answered */

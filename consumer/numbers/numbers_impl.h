@@ -46,6 +46,7 @@ struct numbers {
 	struct route_numbers *routes;
 	size_t route_count;
 	struct repeated *repeated;
+	unsigned lane_count;
 	struct metric_cell **lanes;
 	struct metric_cell *stages[TIMED_COUNT];
 	struct metric_cell *committed;
@@ -64,6 +65,19 @@ static inline struct metric_cell *numbers_cell(struct numbers *numbers,
 	const char *const values[] = { first, second, third };
 
 	return metrics_cell(numbers->metrics, family, values);
+}
+
+/* What messages count, each by its lane. */
+static inline struct metric_cell *numbers_lane_cell(struct numbers *numbers,
+						    enum metric family,
+						    const char *first,
+						    const char *second,
+						    const char *third)
+{
+	const char *const values[] = { first, second, third };
+
+	return metrics_cell_for(numbers->metrics, family, values,
+				numbers->lane_count);
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* The lock of a lane's sketch is free but while somebody reads. */
+/* A lane takes its lock once for each batch; it is free but while somebody
+ * reads. */
 #include "repeated.h"
 
 #include "bytes.h"
@@ -6,53 +7,75 @@
 #include "scope.h"
 #include "sketch.h"
 
-struct place {
+struct repeated_lane {
 	pthread_mutex_t mutex;
-	struct sketch *sketch; /* NULL: nothing was repeated yet; mutex */
+	struct sketch **sketches; /* by route; NULL: nothing was repeated yet;
+				     mutex */
 };
 
 struct repeated {
 	size_t routes;
-	unsigned lanes;
-	struct place places[]; /* by route, then by lane */
+	unsigned count;
+	struct repeated_lane lanes[];
 };
 
 struct repeated *repeated_create(size_t routes, unsigned lanes)
 {
 	struct repeated *repeated = calloc(
-		1, sizeof(*repeated) + routes * lanes * sizeof(struct place));
+		1, sizeof(*repeated) + lanes * sizeof(struct repeated_lane));
 
 	if (repeated == NULL)
 		return NULL;
 	repeated->routes = routes;
-	repeated->lanes = lanes;
-	for (size_t i = 0; i < routes * lanes; i++)
-		pthread_mutex_init(&repeated->places[i].mutex, NULL);
+	for (; repeated->count < lanes; repeated->count++) {
+		struct repeated_lane *lane = &repeated->lanes[repeated->count];
+
+		lane->sketches = calloc(routes, sizeof(struct sketch *));
+		if (lane->sketches == NULL) {
+			repeated_destroy(repeated);
+			return NULL;
+		}
+		pthread_mutex_init(&lane->mutex, NULL);
+	}
 	return repeated;
+}
+
+static void fini_lane(struct repeated_lane *lane, size_t routes)
+{
+	for (size_t i = 0; i < routes; i++)
+		sketch_destroy(lane->sketches[i]);
+	free(lane->sketches);
+	pthread_mutex_destroy(&lane->mutex);
 }
 
 void repeated_destroy(struct repeated *repeated)
 {
 	if (repeated == NULL)
 		return;
-	for (size_t i = 0; i < repeated->routes * repeated->lanes; i++) {
-		sketch_destroy(repeated->places[i].sketch);
-		pthread_mutex_destroy(&repeated->places[i].mutex);
-	}
+	for (unsigned i = 0; i < repeated->count; i++)
+		fini_lane(&repeated->lanes[i], repeated->routes);
 	free(repeated);
 }
 
-void repeated_count(struct repeated *repeated, unsigned lane, size_t route,
-		    const struct once_item *item)
+struct repeated_lane *repeated_hold(struct repeated *repeated, unsigned lane)
 {
-	struct place *place = &repeated->places[route * repeated->lanes + lane];
-	scoped_lock pthread_mutex_t *held = scope_locked(&place->mutex);
+	pthread_mutex_lock(&repeated->lanes[lane].mutex);
+	return &repeated->lanes[lane];
+}
 
-	(void)held;
-	if (place->sketch == NULL)
-		place->sketch = sketch_create();
-	if (place->sketch != NULL)
-		sketch_offer(place->sketch, item->key_kind,
+void repeated_release(struct repeated_lane *lane)
+{
+	pthread_mutex_unlock(&lane->mutex);
+}
+
+void repeated_count(struct repeated_lane *lane, const struct once_item *item)
+{
+	struct sketch **sketch = &lane->sketches[item->route];
+
+	if (*sketch == NULL)
+		*sketch = sketch_create();
+	if (*sketch != NULL)
+		sketch_offer(*sketch, item->key_kind,
 			     item->key_kind == ONCE_KEY_BIZ_ID ? item->biz_id
 							       : item->msg_id);
 }
@@ -66,14 +89,13 @@ static bool add_up(struct repeated *repeated, size_t route,
 {
 	bool complete = true;
 
-	for (unsigned lane = 0; lane < repeated->lanes && complete; lane++) {
-		struct place *place =
-			&repeated->places[route * repeated->lanes + lane];
-		scoped_lock pthread_mutex_t *held = scope_locked(&place->mutex);
+	for (unsigned i = 0; i < repeated->count && complete; i++) {
+		struct repeated_lane *lane = &repeated->lanes[i];
+		scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
 
 		(void)held;
-		if (place->sketch != NULL)
-			complete = sketch_list_add(list, place->sketch);
+		if (lane->sketches[route] != NULL)
+			complete = sketch_list_add(list, lane->sketches[route]);
 	}
 	sketch_list_rank(list);
 	return complete;

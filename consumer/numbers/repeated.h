@@ -8,6 +8,7 @@
 #include <once/once.h>
 
 struct repeated;
+struct repeated_lane;
 struct text;
 
 enum {
@@ -20,9 +21,12 @@ enum {
 struct repeated *repeated_create(size_t routes, unsigned lanes);
 void repeated_destroy(struct repeated *repeated);
 
-/* Threads: the lane's. A duplicate or a conflict: by the key that was hit. */
-void repeated_count(struct repeated *repeated, unsigned lane, size_t route,
-		    const struct once_item *item);
+/* Threads: the lane's. Nobody reads what it counts until it is released: for a
+ * batch, not longer. */
+struct repeated_lane *repeated_hold(struct repeated *repeated, unsigned lane);
+void repeated_release(struct repeated_lane *lane);
+/* A duplicate or a conflict: by the key that was hit. */
+void repeated_count(struct repeated_lane *lane, const struct once_item *item);
 
 /* Threads: any. An object: {"route": …, "total": how many repetitions,
  * "unlisted_most": how often a key that isn't listed can have come,

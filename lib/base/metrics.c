@@ -1,5 +1,7 @@
 /* A list of cells for each family. A value is a double kept in 64 atomic bits,
- * so that seconds and counts are one kind of thing. */
+ * so that seconds and counts are one kind of thing. Whoever counts often has a
+ * place of its own in the cell, where it waits for nobody; whoever reads adds
+ * the places up. */
 #include "metrics.h"
 
 #include "scope.h"
@@ -10,12 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	CACHE_LINE = 64
+};
+
 struct metric_cell {
 	struct metric_cell *next;
 	const struct metric_family *family;
-	char *labels;            /* as on the page: a="x",b="y" */
-	atomic_ullong value;     /* a histogram's: its sum */
-	atomic_ullong buckets[]; /* of a histogram; last: beyond all bounds */
+	char *labels;  /* as on the page: a="x",b="y" */
+	size_t places; /* the first is everybody's, then one for each writer */
+	size_t stride; /* words of a place: whole cache lines */
+	_Alignas(CACHE_LINE) atomic_ullong words[];
+};
+
+/* In a place. */
+enum {
+	VALUE = 0, /* a histogram's: its sum */
+	BUCKETS    /* of a histogram; last: beyond all bounds */
 };
 
 struct metrics {
@@ -52,6 +65,47 @@ static void add_to(atomic_ullong *sum, double amount)
 		;
 }
 
+/* Nobody else writes there, so it is a load and a store like any other. */
+static void add_alone(atomic_ullong *sum, double amount)
+{
+	double old = double_of(atomic_load_explicit(sum, memory_order_relaxed));
+
+	atomic_store_explicit(sum, bits_of(old + amount), memory_order_relaxed);
+}
+
+/* ---- places ---- */
+
+static atomic_ullong *place_of(struct metric_cell *cell, size_t place)
+{
+	return &cell->words[place * cell->stride];
+}
+
+static atomic_ullong *place_of_writer(struct metric_cell *cell, unsigned writer)
+{
+	return place_of(cell, 1 + writer);
+}
+
+static size_t bucket_of(const struct metric_cell *cell, double value)
+{
+	const double *bounds = cell->family->bounds;
+	size_t i = 0;
+
+	while (bounds[i] != 0 && value > bounds[i])
+		i++;
+	return BUCKETS + i;
+}
+
+static unsigned long long get_bucket(const struct metric_cell *cell, size_t i)
+{
+	unsigned long long count = 0;
+
+	for (size_t place = 0; place < cell->places; place++)
+		count += atomic_load_explicit(
+			&cell->words[place * cell->stride + BUCKETS + i],
+			memory_order_relaxed);
+	return count;
+}
+
 /* ---- counting ---- */
 
 /* NaN is none: added once, it would be the sum for ever. */
@@ -63,30 +117,53 @@ static bool is_amount(double value)
 void metric_add(struct metric_cell *cell, double amount)
 {
 	if (cell != NULL && is_amount(amount))
-		add_to(&cell->value, amount);
+		add_to(&place_of(cell, 0)[VALUE], amount);
+}
+
+void metric_add_by(struct metric_cell *cell, unsigned writer, double amount)
+{
+	if (cell != NULL && is_amount(amount))
+		add_alone(&place_of_writer(cell, writer)[VALUE], amount);
 }
 
 void metric_set(struct metric_cell *cell, double value)
 {
 	if (cell != NULL && cell->family->type == METRIC_GAUGE)
-		atomic_store(&cell->value, bits_of(value));
+		atomic_store(&place_of(cell, 0)[VALUE], bits_of(value));
 }
 
 void metric_observe(struct metric_cell *cell, double value)
 {
-	size_t i = 0;
+	if (cell == NULL || !is_amount(value))
+		return;
+	atomic_fetch_add(&place_of(cell, 0)[bucket_of(cell, value)], 1);
+	add_to(&place_of(cell, 0)[VALUE], value);
+}
+
+void metric_observe_by(struct metric_cell *cell, unsigned writer, double value)
+{
+	atomic_ullong *place;
+	atomic_ullong *bucket;
 
 	if (cell == NULL || !is_amount(value))
 		return;
-	while (cell->family->bounds[i] != 0 && value > cell->family->bounds[i])
-		i++;
-	atomic_fetch_add(&cell->buckets[i], 1);
-	add_to(&cell->value, value);
+	place = place_of_writer(cell, writer);
+	bucket = &place[bucket_of(cell, value)];
+	atomic_store_explicit(
+		bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+	add_alone(&place[VALUE], value);
 }
 
 double metric_get(const struct metric_cell *cell)
 {
-	return cell == NULL ? 0 : double_of(atomic_load(&cell->value));
+	double sum = 0;
+
+	for (size_t place = 0; cell != NULL && place < cell->places; place++)
+		sum += double_of(atomic_load_explicit(
+			&cell->words[place * cell->stride + VALUE],
+			memory_order_relaxed));
+	return sum;
 }
 
 double metrics_sum(struct metrics *metrics, size_t family)
@@ -143,25 +220,55 @@ static struct metric_cell **find_link(struct metrics *metrics, size_t family,
 	return link;
 }
 
+static size_t count_buckets(const struct metric_family *family)
+{
+	size_t count = 0;
+
+	if (family->type != METRIC_HISTOGRAM)
+		return 0;
+	while (family->bounds[count] != 0)
+		count++;
+	return count + 1;
+}
+
+/* No two places are on one line, or their writers would wait for each other. */
+static size_t stride_of(const struct metric_family *family)
+{
+	size_t line = CACHE_LINE / sizeof(atomic_ullong);
+	size_t words = BUCKETS + count_buckets(family);
+
+	return (words + line - 1) / line * line;
+}
+
 /* Keeps the labels; NULL: no memory, and they aren't kept. */
 static struct metric_cell *make_cell(const struct metric_family *family,
-				     char *labels)
+				     unsigned writers, char *labels)
 {
-	size_t buckets = family->type == METRIC_HISTOGRAM;
-	struct metric_cell *cell;
+	size_t places = 1 + writers;
+	size_t stride = stride_of(family);
+	size_t size = sizeof(struct metric_cell) +
+		      places * stride * sizeof(atomic_ullong);
+	struct metric_cell *cell = aligned_alloc(CACHE_LINE, size);
 
-	while (buckets > 0 && family->bounds[buckets - 1] != 0)
-		buckets++;
-	cell = calloc(1, sizeof(*cell) + buckets * sizeof(cell->buckets[0]));
 	if (cell == NULL)
 		return NULL;
+	memset(cell, 0, size);
 	cell->family = family;
 	cell->labels = labels;
+	cell->places = places;
+	cell->stride = stride;
 	return cell;
 }
 
 struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 				 const char *const *values)
+{
+	return metrics_cell_for(metrics, family, values, 0);
+}
+
+struct metric_cell *metrics_cell_for(struct metrics *metrics, size_t family,
+				     const char *const *values,
+				     unsigned writers)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&metrics->mutex);
 	scoped_free char *labels =
@@ -174,7 +281,7 @@ struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 	link = find_link(metrics, family, labels);
 	if (*link != NULL)
 		return *link;
-	*link = make_cell(&metrics->families[family], labels);
+	*link = make_cell(&metrics->families[family], writers, labels);
 	if (*link != NULL)
 		(void)take(&labels);
 	return *link;
@@ -299,11 +406,11 @@ static unsigned long long render_buckets(const struct metric_cell *cell,
 		scoped_text struct text bound = { 0 };
 
 		add_bound(&bound, bounds[i], open_metrics);
-		count += atomic_load(&cell->buckets[i]);
+		count += get_bucket(cell, i);
 		render_bucket(cell, bound.broken ? "" : bound.data, count,
 			      page);
 	}
-	count += atomic_load(&cell->buckets[i]);
+	count += get_bucket(cell, i);
 	render_bucket(cell, "+Inf", count, page);
 	return count;
 }

@@ -3,9 +3,11 @@
  * reads (text format 0.0.4, or OpenMetrics 1.0).
  *
  * Families are a table of the caller's. A cell is one family with one set of
- * label values; whoever counts often keeps its pointer.
+ * label values; whoever counts often keeps its pointer, and whoever counts each
+ * message is one of the cell's writers, with a place of its own in it.
  *
- * Threads: any. Finding a cell takes a lock; counting takes none.
+ * Threads: any; a writer is one thread at a time. Finding a cell takes a lock;
+ * counting takes none, and a writer's no more than a plain store.
  */
 #ifndef ONCE_METRICS_H
 #define ONCE_METRICS_H
@@ -43,6 +45,10 @@ void metrics_destroy(struct metrics *metrics);
  * memory. */
 struct metric_cell *metrics_cell(struct metrics *metrics, size_t family,
 				 const char *const *values);
+/* The same, made with places for the writers 0 to writers - 1. */
+struct metric_cell *metrics_cell_for(struct metrics *metrics, size_t family,
+				     const char *const *values,
+				     unsigned writers);
 void metrics_remove(struct metrics *metrics, size_t family,
 		    const char *const *values);
 
@@ -52,6 +58,10 @@ void metric_add(struct metric_cell *cell, double amount);
 void metric_set(struct metric_cell *cell, double value);
 void metric_observe(struct metric_cell *cell, double value);
 double metric_get(const struct metric_cell *cell);
+
+/* By the writer alone: of a cell that has a place for it. */
+void metric_add_by(struct metric_cell *cell, unsigned writer, double amount);
+void metric_observe_by(struct metric_cell *cell, unsigned writer, double value);
 
 /* Of all cells of a family; of a histogram, what was observed. */
 double metrics_sum(struct metrics *metrics, size_t family);

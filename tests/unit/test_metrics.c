@@ -450,6 +450,8 @@ START_TEST(no_cell_counts_nothing)
 	metric_add(NULL, 1);
 	metric_set(NULL, 1);
 	metric_observe(NULL, 1);
+	metric_add_by(NULL, 0, 1);
+	metric_observe_by(NULL, 0, 1);
 	ck_assert_double_eq(metric_get(NULL), 0);
 	metrics_destroy(NULL);
 }
@@ -464,16 +466,33 @@ struct counting {
 	struct metrics *metrics;
 	struct metric_cell *requests;
 	struct metric_cell *seconds;
+	atomic_uint writers;
 	atomic_int running;
 };
 
+static struct metric_cell *find_for_writers(struct metrics *metrics,
+					    enum family family)
+{
+	const char *const values[] = { "a", "batch", "biz_id" };
+	struct metric_cell *cell =
+		metrics_cell_for(metrics, family, values, COUNTERS);
+
+	ck_assert_ptr_nonnull(cell);
+	ck_assert_ptr_eq(cell, find(metrics, family, "a"));
+	return cell;
+}
+
+/* As anybody, and as the writer that it alone is. */
 static void *count_much(void *arg)
 {
 	struct counting *counting = arg;
+	unsigned writer = atomic_fetch_add(&counting->writers, 1);
 
 	for (int i = 0; i < COUNTS; i++) {
 		metric_add(counting->requests, 1);
-		metric_observe(counting->seconds, i % 2 == 0 ? 0.5 : 2);
+		metric_add_by(counting->requests, writer, 2);
+		metric_observe(counting->seconds, 0.5);
+		metric_observe_by(counting->seconds, writer, 2);
 	}
 	atomic_fetch_sub(&counting->running, 1);
 	return NULL;
@@ -499,8 +518,8 @@ START_TEST(counting_from_many_threads_loses_nothing_and_every_page_is_whole)
 	struct page page;
 	double before = 0;
 
-	counting.requests = find(counting.metrics, REQUESTS, "a");
-	counting.seconds = find(counting.metrics, SECONDS, "a");
+	counting.requests = find_for_writers(counting.metrics, REQUESTS);
+	counting.seconds = find_for_writers(counting.metrics, SECONDS);
 	atomic_store(&counting.running, COUNTERS);
 	for (int i = 0; i < COUNTERS; i++)
 		pthread_create(&threads[i], NULL, count_much, &counting);
@@ -512,9 +531,16 @@ START_TEST(counting_from_many_threads_loses_nothing_and_every_page_is_whole)
 	}
 	for (int i = 0; i <= COUNTERS; i++)
 		pthread_join(threads[i], NULL);
-	ck_assert_double_eq(metric_get(counting.requests), COUNTERS * COUNTS);
+	ck_assert_double_eq(metric_get(counting.requests),
+			    3 * COUNTERS * COUNTS);
 	ck_assert_double_eq(metric_get(counting.seconds),
-			    1.25 * COUNTERS * COUNTS);
+			    2.5 * COUNTERS * COUNTS);
+	ck_assert_double_eq(value_of(counting.metrics, "x_call_seconds_bucket",
+				     "route=\"a\"", "1"),
+			    COUNTERS * COUNTS);
+	ck_assert_double_eq(value_of(counting.metrics, "x_call_seconds_count",
+				     "route=\"a\"", ""),
+			    2 * COUNTERS * COUNTS);
 	metrics_destroy(counting.metrics);
 }
 END_TEST

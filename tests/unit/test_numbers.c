@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	LANES = 4,
+	COUNTS = 20000
+};
+
 static struct numbers *create(void)
 {
 	static const char *const routes[] = { "refund", "say \"hi\"\n" };
-	struct numbers *numbers = numbers_create(routes, 2, 2, "2.0.2");
+	struct numbers *numbers = numbers_create(routes, 2, LANES, "2.0.2");
 
 	ck_assert_ptr_nonnull(numbers);
 	return numbers;
@@ -42,7 +47,7 @@ static void count(struct numbers *numbers, enum once_ending ending,
 				  .key_kind = ONCE_KEY_BIZ_ID,
 				  .handler_ns = 2000000 };
 
-	numbers_count_item(numbers, 0, 0, &item);
+	numbers_count_items(numbers, 0, &item, 1);
 }
 
 START_TEST(each_ending_has_a_counter_of_its_own)
@@ -233,51 +238,96 @@ START_TEST(a_label_can_not_break_the_page)
 }
 END_TEST
 
-enum {
-	COUNTERS = 4,
-	COUNTS = 20000
+struct lane {
+	struct numbers *numbers;
+	unsigned index;
 };
+
+static void start_lanes(struct numbers *numbers, struct lane lanes[LANES],
+			pthread_t threads[LANES], void *(*run)(void *))
+{
+	for (unsigned i = 0; i < LANES; i++) {
+		lanes[i] = (struct lane){ numbers, i };
+		pthread_create(&threads[i], NULL, run, &lanes[i]);
+	}
+}
 
 static void *count_much(void *arg)
 {
+	const struct lane *lane = arg;
+	const struct once_item items[] = {
+		{ .ending = ONCE_HANDLED_ENDING, .handler_ns = 2000000 },
+		{ .ending = ONCE_DEAD_ENDING, .cause = ONCE_CAUSE_REJECTED },
+	};
+
 	for (int i = 0; i < COUNTS; i++) {
-		count(arg, ONCE_HANDLED_ENDING, ONCE_CAUSE_NONE, 0);
+		numbers_count_items(lane->numbers, lane->index, items, 2);
 		if (i % 1000 == 0)
-			numbers_partition_set(arg, "refunds", i % 3, i, 0,
-					      false);
+			numbers_partition_set(lane->numbers, "refunds", i % 3,
+					      i, 0, false);
 	}
 	return NULL;
 }
 
-START_TEST(nothing_counted_by_four_threads_is_lost)
+START_TEST(nothing_counted_by_four_lanes_is_lost)
 {
 	struct numbers *numbers = create();
-	pthread_t threads[COUNTERS];
+	struct lane lanes[LANES];
+	pthread_t threads[LANES];
 
-	for (int i = 0; i < COUNTERS; i++)
-		pthread_create(&threads[i], NULL, count_much, numbers);
+	start_lanes(numbers, lanes, threads, count_much);
 	for (int i = 0; i < 20; i++)
 		ck_assert_double_ge(
 			SAMPLE("onced_handled_total{route=\"refund\"}"), 0);
-	for (int i = 0; i < COUNTERS; i++)
+	for (int i = 0; i < LANES; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_double_eq(SAMPLE("onced_handled_total{route=\"refund\"}"),
-			    COUNTERS * COUNTS);
+			    LANES * COUNTS);
 	ck_assert_double_eq(SAMPLE("onced_handler_seconds_count"
 				   "{route=\"refund\"}"),
-			    COUNTERS * COUNTS);
+			    LANES * COUNTS);
+	ck_assert_double_eq_tol(SAMPLE("onced_handler_seconds_sum"
+				       "{route=\"refund\"}"),
+				LANES * COUNTS * 0.002, 1e-6);
+	ck_assert_double_eq(SAMPLE("onced_dead_total{route=\"refund\","
+				   "reason=\"rejected\"}"),
+			    LANES * COUNTS);
 	numbers_destroy(numbers);
 }
 END_TEST
 
-struct repeater {
-	struct numbers *numbers;
-	unsigned lane;
-};
+/* A lane gives all of a batch, also what has not ended. */
+START_TEST(what_is_still_to_come_is_not_counted)
+{
+	struct numbers *numbers = create();
+	const struct once_item items[] = {
+		{ .ending = ONCE_HANDLED_ENDING, .route = 1 },
+		{ .ending = ONCE_HELD_ENDING, .unproven = 1u << 1 },
+		{ .ending = ONCE_PENDING_ENDING, .unproven = 1u << 1 },
+		{ .ending = ONCE_RETRY_ENDING,
+		  .cause = ONCE_CAUSE_ASKED,
+		  .unproven = 1u << 1 },
+	};
+
+	numbers_count_items(numbers, 3, items, 4);
+	ck_assert_double_eq(SAMPLE("onced_handled_total{route=\"refund\"}"), 0);
+	ck_assert_double_eq(SAMPLE("onced_handled_total"
+				   "{route=\"say \\\"hi\\\"\\n\"}"),
+			    1);
+	ck_assert_double_eq(
+		SAMPLE("onced_prefilter_unproven_total{route=\"refund\","
+		       "stage=\"local\"}"),
+		1);
+	ck_assert_double_eq(SAMPLE("onced_retries_total{route=\"refund\","
+				   "cause=\"asked\"}"),
+			    1);
+	numbers_destroy(numbers);
+}
+END_TEST
 
 static void *repeat_much(void *arg)
 {
-	const struct repeater *repeater = arg;
+	const struct lane *lane = arg;
 
 	for (int i = 0; i < COUNTS; i++) {
 		struct once_item item = {
@@ -288,30 +338,27 @@ static void *repeat_much(void *arg)
 				    i % 4 == 3 ? 4 : 5 },
 		};
 
-		numbers_count_item(repeater->numbers, repeater->lane, 0, &item);
+		numbers_count_items(lane->numbers, lane->index, &item, 1);
 	}
 	return NULL;
 }
 
-START_TEST(repetitions_of_two_lanes_add_up_while_somebody_reads)
+START_TEST(repetitions_of_four_lanes_add_up_while_somebody_reads)
 {
 	static const char expected[] =
-		"\"total\":40000,\"unlisted_most\":0,\"keys\":["
-		"{\"key\":\"often\",\"key_kind\":\"msg_id\",\"count\":30000,"
+		"\"total\":80000,\"unlisted_most\":0,\"keys\":["
+		"{\"key\":\"often\",\"key_kind\":\"msg_id\",\"count\":60000,"
 		"\"error\":0},{\"key\":\"rare\",\"key_kind\":\"msg_id\","
-		"\"count\":10000,\"error\":0}]";
+		"\"count\":20000,\"error\":0}]";
 	scoped_text struct text json = { 0 };
 	struct numbers *numbers = create();
-	struct repeater repeaters[2];
-	pthread_t threads[2];
+	struct lane lanes[LANES];
+	pthread_t threads[LANES];
 
-	for (unsigned i = 0; i < 2; i++) {
-		repeaters[i] = (struct repeater){ numbers, i };
-		pthread_create(&threads[i], NULL, repeat_much, &repeaters[i]);
-	}
+	start_lanes(numbers, lanes, threads, repeat_much);
 	for (int i = 0; i < 20; i++)
 		numbers_describe_repeated(numbers, &json);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < LANES; i++)
 		pthread_join(threads[i], NULL);
 	text_reset(&json);
 	numbers_describe_repeated(numbers, &json);
@@ -366,10 +413,11 @@ int main(void)
 	tcase_add_test(tests,
 		       every_line_of_the_page_is_a_sample_or_says_what_follows);
 	tcase_add_test(tests,
-		       repetitions_of_two_lanes_add_up_while_somebody_reads);
+		       repetitions_of_four_lanes_add_up_while_somebody_reads);
 	tcase_add_test(tests, a_route_at_a_glance_adds_up);
 	tcase_add_test(tests, a_label_can_not_break_the_page);
-	tcase_add_test(tests, nothing_counted_by_four_threads_is_lost);
+	tcase_add_test(tests, nothing_counted_by_four_lanes_is_lost);
+	tcase_add_test(tests, what_is_still_to_come_is_not_counted);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -221,7 +221,10 @@ static void repeat(struct repeated *repeated, unsigned lane, const char *key)
 				  .msg_id = bytes_text("m"),
 				  .biz_id = bytes_text(key) };
 
-	repeated_count(repeated, lane, 0, &item);
+	struct repeated_lane *held = repeated_hold(repeated, lane);
+
+	repeated_count(held, &item);
+	repeated_release(held);
 }
 
 START_TEST(a_route_shows_what_its_lanes_saw_and_nothing_dangerous)
