@@ -4,14 +4,16 @@
 #	make test     all tests, as CI runs them; with RDKAFKA=newest once, on a
 #	              newer librdkafka than Debian's
 #	make build    build/release
-#	make bench    the throughput table; bench-prefilters: the other one
+#	make bench    the throughput table; bench-prefilters: the other one;
+#	              bench-instructions: what a message costs, without a clock
 #
 # ONCE_TEST_KAFKA (bootstrap servers), ONCE_TEST_PG (conninfo) and
 # ONCE_TEST_REDIS (URL) let your own servers stand in for the throwaway ones.
 
 release = build/release
 
-.PHONY: deps build demo test bench bench-prefilters format tidy clean
+.PHONY: deps build demo test bench bench-prefilters bench-instructions format \
+	tidy clean
 
 deps:
 	scripts/deps test
@@ -40,6 +42,14 @@ bench-prefilters: deps
 	cmake --build --preset bench
 	build/bench/tests/once-test-servers with pg,kafka \
 		build/bench/bench/prefilters
+
+bench-instructions:
+	scripts/deps bench
+	cmake --preset bench --log-level=NOTICE
+	cmake --build --preset bench --target instructions
+	build/bench/tests/once-test-servers with pg bench/instructions.sh \
+		build/bench/bench/instructions bench/instructions.txt \
+		build/bench/bench
 
 format:
 	git ls-files '*.[ch]' | xargs clang-format -i
