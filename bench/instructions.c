@@ -213,19 +213,20 @@ static void close_all(struct bench *bench)
 
 /* ---- what is measured ---- */
 
-static void run_batch(struct bench *bench, size_t from)
+static void run(struct bench *bench, size_t from, size_t to)
 {
-	must(bench, once_session_run(bench->session, bench->items + from, BATCH,
-				     NULL, &bench->err));
+	for (; from < to; from += BATCH)
+		must(bench,
+		     once_session_run(bench->session, bench->items + from,
+				      BATCH, NULL, &bench->err));
 }
 
 /* callgrind is told this name. */
-__attribute__((noinline)) void measure(struct bench *bench, size_t from);
+__attribute__((noinline)) void measure(struct bench *bench);
 
-void measure(struct bench *bench, size_t from)
+void measure(struct bench *bench)
 {
-	for (; from < MESSAGES; from += BATCH)
-		run_batch(bench, from);
+	run(bench, BATCH, MESSAGES);
 }
 
 static void check_endings(const struct bench *bench, enum once_ending ending)
@@ -241,12 +242,11 @@ static void play(struct bench *bench, const struct scene *scene)
 {
 	for (int round = 0; round < scene->before; round++) {
 		send_again(bench, (int64_t)round * MESSAGES);
-		for (size_t from = 0; from < MESSAGES; from += BATCH)
-			run_batch(bench, from);
+		run(bench, 0, MESSAGES);
 	}
 	send_again(bench, (int64_t)scene->before * MESSAGES);
-	run_batch(bench, 0);
-	measure(bench, BATCH);
+	run(bench, 0, BATCH);
+	measure(bench);
 	check_endings(bench, scene->before == 0 ? ONCE_HANDLED_ENDING
 						: ONCE_DUPLICATE_ENDING);
 }
@@ -280,7 +280,7 @@ START_TEST(every_message_ends_as_it_should)
 END_TEST
 
 /* In this process, which is the one that callgrind counts in. */
-static int run(void)
+static int run_suite(void)
 {
 	Suite *suite = suite_create("instructions");
 	TCase *tcase = tcase_create("instructions");
@@ -310,5 +310,5 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	servers_need(NEED(PG));
-	return run();
+	return run_suite();
 }
