@@ -4,16 +4,15 @@
 #	make test     all tests, as CI runs them; with RDKAFKA=newest once, on a
 #	              newer librdkafka than Debian's
 #	make build    build/release
-#	make bench    the throughput table; bench-prefilters: the other one;
-#	              bench-instructions: what a message costs, without a clock
+#	make bench    how fast it is beside what else there is (bench/README.md)
+#	make bench-instructions    what a message costs, without a clock
 #
 # ONCE_TEST_KAFKA (bootstrap servers), ONCE_TEST_PG (conninfo) and
 # ONCE_TEST_REDIS (URL) let your own servers stand in for the throwaway ones.
 
 release = build/release
 
-.PHONY: deps build demo test bench bench-prefilters bench-instructions format \
-	tidy clean
+.PHONY: deps build demo test bench bench-instructions format tidy clean
 
 deps:
 	scripts/deps test
@@ -34,14 +33,9 @@ test: deps
 bench: deps
 	cmake --preset bench --log-level=NOTICE
 	cmake --build --preset bench
-	build/bench/tests/once-test-servers with pg,kafka \
-		build/bench/bench/throughput
-
-bench-prefilters: deps
-	cmake --preset bench --log-level=NOTICE
-	cmake --build --preset bench
-	build/bench/tests/once-test-servers with pg,kafka \
-		build/bench/bench/prefilters
+	ONCE_BENCH_JSON=$${ONCE_BENCH_JSON:-build/bench/results.json} \
+		build/bench/tests/once-test-servers with pg,kafka \
+		build/bench/bench/once-bench
 
 bench-instructions:
 	scripts/deps bench

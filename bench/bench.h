@@ -1,6 +1,6 @@
 /*
- * bench.h - what all stages of a run share: a topic full of messages, a
- * database, a directory.
+ * bench.h - what all stages of a run share: a database, a directory, the
+ * program that is measured, and what came out.
  *
  * Every function of the bench ends the run with a sentence when it can't do
  * what it says or finds something wrong in the data (Check's way, as in the
@@ -9,38 +9,34 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include <kafka_fixture.h>
+#include "results.h"
+
 #include <limits.h>
 #include <pg_fixture.h>
+#include <redis_server.h>
 #include <temp_dir.h>
 
 enum {
-	BENCH_PARTITIONS = 4,
-	BENCH_WORKERS = 2, /* lanes, threads, sessions: in each stage */
-	BENCH_VALUE_SIZE = 430
+	BENCH_LANES = 2, /* where nothing else is said; threads, sessions, too
+			  */
+	BENCH_MAX_MESSAGES = 500 /* of a transaction */
 };
 
+/* All that onced's claims are made under. */
+#define BENCH_SCOPE "bench"
+
 struct bench {
-	int64_t messages;
-	int64_t different;     /* of them; the rest repeats those, in turn */
-	int64_t skipped;       /* of them, before the clock is started */
-	const char *prefilter; /* lines of onced's configuration, or "" */
-	struct kafka_fixture kafka;
+	int64_t messages; /* of a topic */
+	int rounds;
 	struct pg_fixture pg;
+	struct redis_server redis; /* not running until a stage needs it */
 	struct temp_dir dir;
 	char onced[PATH_MAX];  /* the program that is measured */
 	char plugin[PATH_MAX]; /* and its handler */
+	int runs;              /* of it: each has a group of its own */
+	pid_t postgres;        /* the servers' processes; 0: not known */
+	pid_t kafka;
+	struct results results;
 };
-
-/* What a stage did, and how long it took. */
-struct pace {
-	int64_t messages;
-	int64_t took_ns;
-};
-
-static inline double pace_per_second(const struct pace *pace)
-{
-	return (double)pace->messages * 1e9 / (double)pace->took_ns;
-}
 
 #endif

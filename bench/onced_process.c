@@ -13,17 +13,21 @@
 enum {
 	COMMAND_MS = 60000,
 	STOP_MS = 40000,
-	SHOWN_SIZE = 4000
+	SHOWN_SIZE = 4000,
+	LINES_SIZE = 256
 };
 
 static const char config_format[] = "kafka:\n"
 				    "  brokers: %s\n"
-				    "  group: %s-%d-%s\n"
+				    "  group: %s-%d\n"
 				    "database:\n"
 				    "  conninfo: %s\n"
+				    "  durability: %s\n"
 				    "%s"
 				    "retention: forever\n"
 				    "lanes: %d\n"
+				    "batch:\n"
+				    "  max_messages: %d\n"
 				    "admin:\n"
 				    "  listen: \"\"\n"
 				    "handlers:\n"
@@ -31,6 +35,7 @@ static const char config_format[] = "kafka:\n"
 				    "    topics: [%s]\n"
 				    "    plugin: %s\n"
 				    "    biz_id: \"refund:{json:/refund_no}\"\n"
+				    "    scope: " BENCH_SCOPE "\n"
 				    "    settings:\n"
 				    "      - write=%s\n";
 
@@ -76,19 +81,36 @@ void onced_process_find(struct bench *bench, const char *argument)
 
 /* ---- its file and its commands ---- */
 
-void onced_process_init(struct onced_process *onced, const struct bench *bench,
-			int round, const char *how)
+static void format_prefilter(const struct bench *bench,
+			     enum prefilter prefilter, char lines[LINES_SIZE])
 {
+	lines[0] = '\0';
+	if (prefilter == PREFILTER_LOCAL)
+		snprintf(lines, LINES_SIZE,
+			 "prefilter:\n  local:\n    max_memory: 64MiB\n");
+	else if (prefilter != PREFILTER_NONE)
+		snprintf(lines, LINES_SIZE,
+			 "prefilter:\n  redis:\n    url: %s\n",
+			 bench->redis.url);
+}
+
+void onced_process_init(struct onced_process *onced, struct bench *bench,
+			const struct scenario *scenario,
+			const struct topic *topic)
+{
+	char prefilter[LINES_SIZE];
 	FILE *file;
 
 	memset(onced, 0, sizeof(*onced));
+	format_prefilter(bench, scenario->prefilter, prefilter);
 	make_path(onced->config, bench->dir.path, "onced.yaml");
 	make_path(onced->log, bench->dir.path, "onced.log");
 	file = fopen(onced->config, "we");
 	ck_assert_ptr_nonnull(file);
-	fprintf(file, config_format, bench->kafka.bootstrap, bench->kafka.group,
-		round, how, bench->pg.conninfo, bench->prefilter, BENCH_WORKERS,
-		bench->kafka.topic, bench->plugin, how);
+	fprintf(file, config_format, topic->kafka.bootstrap, topic->kafka.group,
+		++bench->runs, bench->pg.conninfo, scenario->durability,
+		prefilter, scenario->lanes, scenario->max_messages,
+		topic->kafka.topic, bench->plugin, scenario->write);
 	ck_assert_int_eq(fclose(file), 0);
 }
 
@@ -114,18 +136,28 @@ static struct process_options make_options(const struct onced_process *onced,
 	return options;
 }
 
-void onced_process_migrate(struct onced_process *onced,
-			   const struct bench *bench)
+/* Its file has to be a good one, though migrate asks no Kafka. */
+void onced_process_migrate(struct bench *bench)
 {
-	const char *argv[] = { bench->onced, "migrate", "-c", onced->config,
+	static const struct topic nowhere = {
+		.kafka = { .bootstrap = "localhost:9092",
+			   .group = "bench",
+			   .topic = "bench" }
+	};
+	struct scenario scenario = scenario_of(NULL);
+	struct onced_process onced;
+	const char *argv[] = { bench->onced, "migrate", "-c", onced.config,
 			       NULL };
-	struct process_options options = make_options(onced, argv);
+	struct process_options options;
 	struct once_error err = { 0 };
-	int code = process_run(&options, COMMAND_MS, &err);
+	int code;
 
+	onced_process_init(&onced, bench, &scenario, &nowhere);
+	options = make_options(&onced, argv);
+	code = process_run(&options, COMMAND_MS, &err);
 	ck_assert_msg(code != -1, "%s", err.text);
 	if (code != 0)
-		onced_process_fail(onced, "onced migrate failed");
+		onced_process_fail(&onced, "onced migrate failed");
 }
 
 void onced_process_start(struct onced_process *onced, const struct bench *bench)

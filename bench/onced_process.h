@@ -2,7 +2,7 @@
 #ifndef BENCH_ONCED_PROCESS_H
 #define BENCH_ONCED_PROCESS_H
 
-#include "bench.h"
+#include "stage.h"
 
 #include <process.h>
 
@@ -16,12 +16,12 @@ struct onced_process {
  * ONCE_TEST_ONCED, else in the build tree that we were built in. */
 void onced_process_find(struct bench *bench, const char *argument);
 
-/* Write its configuration; the group is `round`'s own. */
-void onced_process_init(struct onced_process *onced, const struct bench *bench,
-			int round, const char *how);
+/* Write its configuration, with a group of its own. */
+void onced_process_init(struct onced_process *onced, struct bench *bench,
+			const struct scenario *scenario,
+			const struct topic *topic);
 /* `onced migrate`, to its end. */
-void onced_process_migrate(struct onced_process *onced,
-			   const struct bench *bench);
+void onced_process_migrate(struct bench *bench);
 /* `onced run`. */
 void onced_process_start(struct onced_process *onced,
 			 const struct bench *bench);

@@ -7,9 +7,11 @@
  */
 #include "single_transaction.h"
 
+#include "clients.h"
+#include "letter.h"
+
 #include <bytes.h>
 #include <error.h>
-#include <hash.h>
 #include <inttypes.h>
 #include <json_pointer.h>
 #include <stdbool.h>
@@ -91,16 +93,11 @@ void single_transaction_close(struct single_transaction *transaction)
 static const char *find_msg_id(struct single_transaction *transaction,
 			       const rd_kafka_message_t *rkm)
 {
-	rd_kafka_headers_t *headers;
-	const void *data;
-	size_t size;
+	struct once_bytes id = clients_message_id(rkm);
 
-	if (rd_kafka_message_headers(rkm, &headers) !=
-		    RD_KAFKA_RESP_ERR_NO_ERROR ||
-	    rd_kafka_header_get_last(headers, "message-id", &data, &size) !=
-		    RD_KAFKA_RESP_ERR_NO_ERROR)
+	if (id.data == NULL)
 		return NULL;
-	return arena_copy(&transaction->arena, bytes_of(data, size));
+	return arena_copy(&transaction->arena, id);
 }
 
 static const char *find_field(struct single_transaction *transaction,
@@ -147,7 +144,7 @@ static enum once_status claim(struct single_transaction *transaction,
 			      const struct refund *refund, bool *ret_new,
 			      struct once_error *err)
 {
-	unsigned char digest[ONCE__HASH128_SIZE];
+	unsigned char digest[ONCE__FINGERPRINT_SIZE];
 	char partition[16];
 	char offset[24];
 	const char *values[CLAIM_PARAMS] = {
@@ -159,8 +156,7 @@ static enum once_status claim(struct single_transaction *transaction,
 	PGresult *res;
 	bool good;
 
-	once__hash128(bytes_of(NULL, 0), bytes_of(rkm->payload, rkm->len),
-		      digest);
+	letter_fingerprint(bytes_of(rkm->payload, rkm->len), digest);
 	snprintf(partition, sizeof(partition), "%" PRId32, rkm->partition);
 	snprintf(offset, sizeof(offset), "%" PRId64, rkm->offset);
 	res = PQexecPrepared(transaction->conn, "claim", CLAIM_PARAMS, values,

@@ -18,12 +18,22 @@ static const char create_sql[] =
 void tables_create(struct bench *bench)
 {
 	pg_fixture_run(&bench->pg, create_sql);
+	pg_fixture_run(&bench->pg, "INSERT INTO once.consumer (scope) "
+				   "VALUES ('" BENCH_SCOPE "')");
+	ck_assert_int_eq(pg_fixture_get_int64(&bench->pg,
+					      "SELECT id FROM once.consumer"),
+			 TABLES_CONSUMER_ID);
 }
 
 void tables_empty(struct bench *bench)
 {
-	pg_fixture_run(&bench->pg, "TRUNCATE refund, once.consume_log, "
-				   "once.position");
+	pg_fixture_run(&bench->pg, "TRUNCATE refund, once.consume_log");
+	tables_settle(bench);
+}
+
+void tables_settle(struct bench *bench)
+{
+	pg_fixture_run(&bench->pg, "TRUNCATE once.position");
 	pg_fixture_run(&bench->pg, "CHECKPOINT");
 }
 

@@ -5,10 +5,17 @@
 
 #include "bench.h"
 
-/* The table refund. Schema once is made by `onced migrate`. */
+enum {
+	TABLES_CONSUMER_ID = 1 /* of BENCH_SCOPE, in once.consumer */
+};
+
+/* The table refund, and the scope's row. Schema once is made by `onced
+ * migrate`. */
 void tables_create(struct bench *bench);
-/* Before each stage: empty as new, and no old pages left to be written. */
+/* Before each stage: empty as new, */
 void tables_empty(struct bench *bench);
+/* or as it is; no positions, and no old pages left to be written. */
+void tables_settle(struct bench *bench);
 /* `count` refunds and claims, each one once, and nothing parked. */
 void tables_check(struct bench *bench, int64_t count);
 

@@ -79,6 +79,20 @@ static int run_command(char **command)
 	return code == -1 ? 1 : code;
 }
 
+/* For the command: where the server is, and in ONCE_TEST_KAFKA_PROCESS and the
+ * like which process it is. */
+static void tell_command(const struct any_server *server)
+{
+	const char *variable = server_names[server->kind].variable;
+	char process[64];
+	char pid[16];
+
+	snprintf(process, sizeof(process), "%s_PROCESS", variable);
+	snprintf(pid, sizeof(pid), "%d", (int)server->process->pid);
+	setenv(variable, server->address, 1);
+	setenv(process, pid, 1);
+}
+
 /* `kinds` is the rest of a list; each server runs around what comes after. */
 static int run_with(const char *kinds, char **command)
 {
@@ -96,7 +110,7 @@ static int run_with(const char *kinds, char **command)
 	if (is_brought(kind))
 		return run_with(kinds, command);
 	if (any_server_create(&server, kind, &err) == ONCE_OK) {
-		setenv(server_names[kind].variable, server.address, 1);
+		tell_command(&server);
 		code = run_with(kinds, command);
 	} else {
 		code = say(kind, &err);
