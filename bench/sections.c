@@ -9,9 +9,10 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define RATE "messages/s"
 
-static const struct topic_plan one_topic[] = { { 0 } };
+static const struct topic_plan plain[] = { { 0 } };
+static const struct topic_plan half[] = { { .percent = 50 } };
 
-/* ---- new: the goals ---- */
+/* ---- new ---- */
 
 static const struct scenario new_scenarios[] = {
 	{ .name = "ceiling", .run = stage_ceiling },
@@ -36,16 +37,149 @@ static const struct goal new_goals[] = {
 	{ "once_collect", "peak, MB", .limit = 200, .at_most = true },
 };
 
-#define SCENARIOS(table) .scenarios = table, .scenario_count = COUNT(table)
+/* ---- duplicates ---- */
+
+static const struct topic_plan duplicate_topics[] = {
+	{ 0 },
+	{ .other_ids = true },
+	{ .a_third = true },
+};
+
+static const struct scenario duplicate_scenarios[] = {
+	{ .name = "read only", .run = stage_read, .log = LOG_FILLED },
+	{ .name = "the same messages again",
+	  .against = "read only",
+	  .run = stage_onced,
+	  .log = LOG_FILLED },
+	{ .name = "the same refunds in other messages",
+	  .against = "read only",
+	  .run = stage_onced,
+	  .topic = 1,
+	  .log = LOG_FILLED },
+	{ .name = "a third comes again",
+	  .against = "read only",
+	  .run = stage_onced,
+	  .topic = 2 },
+};
+
+#define ENOUGH 500000
+
+static const struct goal duplicate_goals[] = {
+	{ "the same messages again", RATE, "read only", .limit = 0.6,
+	  .enough = ENOUGH },
+	{ "the same refunds in other messages", RATE, "read only", .limit = 0.6,
+	  .enough = ENOUGH },
+	{ "the same messages again", "program, µs", .limit = 1,
+	  .at_most = true },
+	{ "the same refunds in other messages", "program, µs", .limit = 1,
+	  .at_most = true },
+};
+
+/* ---- lanes, batches, values ---- */
+
+/* clang-format off */
+#define BESIDE_CEILING(label, ...)                                      \
+	{ .name = "ceiling, " label, .run = stage_ceiling, __VA_ARGS__ },    \
+	{ .name = "once_send, " label, .against = "ceiling, " label,         \
+	  .run = stage_onced, __VA_ARGS__ },                                 \
+	{ .name = "once_collect, " label, .against = "ceiling, " label,      \
+	  .run = stage_onced, .write = "collect", __VA_ARGS__ }
+/* clang-format on */
+
+static const struct scenario lane_scenarios[] = {
+	BESIDE_CEILING("1 lane", .lanes = 1),
+	BESIDE_CEILING("2 lanes", .lanes = 2),
+	BESIDE_CEILING("4 lanes", .lanes = 4),
+};
+
+static const struct scenario batch_scenarios[] = {
+	BESIDE_CEILING("batches of 50", .max_messages = 50),
+	BESIDE_CEILING("batches of 500", .max_messages = 500),
+	BESIDE_CEILING("batches of 2000", .max_messages = 2000),
+};
+
+static const struct topic_plan value_topics[] = {
+	{ .percent = 50, .value_size = 100 },
+	{ .percent = 50, .value_size = 1024 },
+	{ .percent = 50, .value_size = 16384 },
+};
+
+static const struct scenario value_scenarios[] = {
+	BESIDE_CEILING("100 B", .topic = 0),
+	BESIDE_CEILING("1 KiB", .topic = 1),
+	BESIDE_CEILING("16 KiB", .topic = 2),
+};
+
+/* ---- durability ---- */
+
+static const struct scenario durability_scenarios[] = {
+	BESIDE_CEILING("database", .durability = "database"),
+	BESIDE_CEILING("kafka", .durability = "kafka"),
+};
+
+/* ---- prefilters ---- */
+
+static const struct topic_plan prefilter_topics[] = {
+	{ .percent = 40 },
+	{ .percent = 300, .repetitions = 60 },
+};
+
+#define NEW_WITH(label, which) \
+	{ \
+		.name = "new, " label, .against = "new, no prefilter", \
+		.run = stage_onced, .prefilter = which \
+	}
+#define AGAIN_WITH(label, which) \
+	{ \
+		.name = "60 times each, " label, \
+		.against = "60 times each, read only", .run = stage_onced, \
+		.topic = 1, .prefilter = which \
+	}
+
+static const struct scenario prefilter_scenarios[] = {
+	{ .name = "new, no prefilter", .run = stage_onced },
+	NEW_WITH("local", PREFILTER_LOCAL),
+	NEW_WITH("Redis", PREFILTER_REDIS),
+	NEW_WITH("Redis that hangs", PREFILTER_REDIS_HUNG),
+	{ .name = "60 times each, read only", .run = stage_read, .topic = 1 },
+	AGAIN_WITH("no prefilter", PREFILTER_NONE),
+	AGAIN_WITH("local", PREFILTER_LOCAL),
+	AGAIN_WITH("Redis", PREFILTER_REDIS),
+};
+
+static const struct goal prefilter_goals[] = {
+	{ "new, Redis", RATE, "new, no prefilter", .limit = 0.87 },
+	{ "new, Redis that hangs", RATE, "new, no prefilter", .limit = 0.95 },
+	{ "60 times each, local", RATE, "60 times each, read only", .limit = 1,
+	  .enough = 1000000 },
+};
+
+/* ---- all of them ---- */
+
+/* clang-format off */
 #define TOPICS(table) .topics = table, .topic_count = COUNT(table)
+#define SCENARIOS(table) .scenarios = table, .scenario_count = COUNT(table)
 #define GOALS(table) .goals = table, .goal_count = COUNT(table)
 
 const struct section sections[] = {
-	{ .name = "new",
-	  .title = "messages that are all new",
-	  .run = section_run_scenarios,
-	  TOPICS(one_topic),
-	  SCENARIOS(new_scenarios),
-	  GOALS(new_goals) },
+	{ "new", "messages that are all new", section_run_scenarios,
+	  TOPICS(plain), SCENARIOS(new_scenarios), GOALS(new_goals) },
+	{ "duplicates", "messages that were handled before",
+	  section_run_scenarios, TOPICS(duplicate_topics),
+	  SCENARIOS(duplicate_scenarios), GOALS(duplicate_goals) },
+	{ "lanes", "new messages, by lanes", section_run_scenarios,
+	  TOPICS(half), SCENARIOS(lane_scenarios) },
+	{ "batch", "new messages, by `batch.max_messages`",
+	  section_run_scenarios, TOPICS(half), SCENARIOS(batch_scenarios) },
+	{ "value", "new messages, by the size of their values",
+	  section_run_scenarios, TOPICS(value_topics),
+	  SCENARIOS(value_scenarios) },
+	{ "durability", "new messages, by `database.durability`",
+	  section_run_scenarios, TOPICS(half),
+	  SCENARIOS(durability_scenarios) },
+	{ "prefilter", "what prefilters save, and what they cost",
+	  section_run_scenarios, TOPICS(prefilter_topics),
+	  SCENARIOS(prefilter_scenarios), GOALS(prefilter_goals) },
 	{ 0 },
 };
+/* clang-format on */

@@ -15,6 +15,13 @@ static const char create_sql[] =
 	"booked_at timestamptz NOT NULL DEFAULT now());"
 	"CREATE INDEX refund_no ON refund (refund_no)";
 
+static const char digest_sql[] =
+	"SELECT concat((SELECT sum(hashtextextended(concat_ws('|', refund_no, "
+	"order_no, sku, amount), 0)) FROM refund), ' ', (SELECT sum("
+	"hashtextextended(concat_ws('|', consumer_id, msg_id, biz_id, topic, "
+	"partition, message_offset, fingerprint, result), 0)) "
+	"FROM once.consume_log))";
+
 void tables_create(struct bench *bench)
 {
 	pg_fixture_run(&bench->pg, create_sql);
@@ -56,4 +63,9 @@ void tables_check(struct bench *bench, int64_t count)
 		     count);
 	check_number(bench, "parked messages",
 		     "SELECT count(*) FROM once.parked", 0);
+}
+
+char *tables_digest(struct bench *bench)
+{
+	return pg_fixture_get_text(&bench->pg, digest_sql);
 }

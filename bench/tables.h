@@ -18,5 +18,8 @@ void tables_empty(struct bench *bench);
 void tables_settle(struct bench *bench);
 /* `count` refunds and claims, each one once, and nothing parked. */
 void tables_check(struct bench *bench, int64_t count);
+/* What the rows say, without the time when they were written: the same text for
+ * the same rows, in whatever order. The caller's. */
+char *tables_digest(struct bench *bench);
 
 #endif
