@@ -17,8 +17,8 @@
 #include <temp_dir.h>
 
 enum {
-	BENCH_LANES = 2, /* where nothing else is said; threads, sessions, too
-			  */
+	/* Where a scenario says nothing else. */
+	BENCH_LANES = 2,         /* or threads, each with a session */
 	BENCH_MAX_MESSAGES = 500 /* of a transaction */
 };
 

@@ -4,8 +4,8 @@
 
 #include "stage.h"
 
-/* How many messages are handled by now. Ends the run if something went wrong.
- */
+/* How many messages are handled by now. Ends the run where none will be any
+ * more. */
 typedef int64_t handled_f(void *arg);
 
 struct watched {

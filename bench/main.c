@@ -112,30 +112,31 @@ static void fini(void)
 
 /* ---- the run ---- */
 
-static void run_section(const struct section *section)
+static void run_section(const struct section *section,
+			const struct facts *facts)
 {
-	const struct run_facts facts = { .messages = bench.messages,
-					 .rounds = bench.rounds };
-
 	section->run(&bench, section);
 	printf("\n**%s**: %s\n", section->name, section->title);
 	results_print(&bench.results, section->name);
 	results_print_goals(&bench.results, section->name, section->goals,
 			    section->goal_count);
-	results_write_json(&bench.results, &facts,
+	results_write_json(&bench.results, facts,
 			   read_word("ONCE_BENCH_JSON", "results.json"));
 }
 
 START_TEST(all_stages_write_each_refund_once)
 {
+	struct facts facts;
 	int count = 0;
 
 	init();
+	facts_init(&facts, &bench);
+	facts_print(&facts);
 	for (const struct section *section = sections; section->name != NULL;
 	     section++) {
 		if (!is_wanted(section))
 			continue;
-		run_section(section);
+		run_section(section, &facts);
 		count++;
 	}
 	ck_assert_msg(count > 0, "ONCE_BENCH_SECTION names no section");

@@ -6,9 +6,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 static void put(json_t *object, const char *name, json_t *value)
 {
@@ -60,27 +57,23 @@ static json_t *format_figure(const struct results *results,
 	return object;
 }
 
-static json_t *format_run(const struct run_facts *facts)
+static json_t *format_facts(const struct facts *facts)
 {
-	json_t *run = json_object();
-	time_t now = time(NULL);
-	struct utsname system;
-	struct tm utc;
-	char date[32];
+	json_t *object = json_object();
 
-	gmtime_r(&now, &utc);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	put(run, "date", json_string(date));
-	put(run, "messages", json_integer(facts->messages));
-	put(run, "rounds", json_integer(facts->rounds));
-	put(run, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-	if (uname(&system) == 0)
-		put(run, "kernel", json_string(system.release));
-	return run;
+	put(object, "date", json_string(facts->date));
+	put(object, "kernel", json_string(facts->kernel));
+	put(object, "processor", json_string(facts->processor));
+	put(object, "processors", json_integer(facts->processors));
+	put(object, "postgres", json_string(facts->postgres));
+	put(object, "librdkafka", json_string(facts->librdkafka));
+	put(object, "messages", json_integer(facts->messages));
+	put(object, "rounds", json_integer(facts->rounds));
+	return object;
 }
 
 void results_write_json(const struct results *results,
-			const struct run_facts *facts, const char *path)
+			const struct facts *facts, const char *path)
 {
 	json_t *root = json_object();
 	json_t *figures = json_array();
@@ -89,7 +82,7 @@ void results_write_json(const struct results *results,
 	for (size_t i = 0; i < results->figure_count; i++)
 		json_array_append_new(
 			figures, format_figure(results, &results->figures[i]));
-	put(root, "run", format_run(facts));
+	put(root, "run", format_facts(facts));
 	put(root, "figures", figures);
 	snprintf(beside, sizeof(beside), "%.*s.new", PATH_MAX - 8, path);
 	ck_assert_msg(json_dump_file(root, beside,

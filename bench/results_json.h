@@ -2,17 +2,11 @@
 #ifndef BENCH_RESULTS_JSON_H
 #define BENCH_RESULTS_JSON_H
 
-#include "results.h"
-
-/* What was measured where, beside the figures. */
-struct run_facts {
-	int64_t messages; /* of a topic */
-	int rounds;
-};
+#include "facts.h"
 
 /* {"run": {…}, "figures": [{"section", "stage", "unit", "values", "median",
  * "min", "max", "against", "ratio": {…}}, …]} */
 void results_write_json(const struct results *results,
-			const struct run_facts *facts, const char *path);
+			const struct facts *facts, const char *path);
 
 #endif

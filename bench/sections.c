@@ -100,8 +100,8 @@ static const struct scenario batch_scenarios[] = {
 
 static const struct topic_plan value_topics[] = {
 	{ .percent = 50, .value_size = 100 },
-	{ .percent = 50, .value_size = 1024 },
-	{ .percent = 50, .value_size = 16384 },
+	{ .percent = 100, .value_size = 1024 },
+	{ .percent = 200, .value_size = 16384 },
 };
 
 static const struct scenario value_scenarios[] = {

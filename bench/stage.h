@@ -21,7 +21,7 @@ enum log_state {
 		      handled */
 };
 
-/* From a tenth of the messages to nine of them: neither the start nor the
+/* From the first tenth of the messages to the ninth: neither the start nor the
  * partitions that end last are a part of it. */
 struct outcome {
 	int64_t messages;
@@ -31,8 +31,7 @@ struct outcome {
 	double kafka_s;
 	struct usage_machine machine;
 	int64_t peak_kib; /* of onced; 0: it didn't run */
-	int64_t booked;   /* rows that there should be now, if there were none;
-			     of all messages */
+	int64_t booked;   /* refunds that it made of an empty log, in all */
 };
 
 struct scenario;
