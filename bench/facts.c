@@ -62,8 +62,8 @@ void facts_init(struct facts *facts, struct bench *bench)
 void facts_print(const struct facts *facts)
 {
 	printf("Measured on %s: %d × %s with everything on them, Linux %s, "
-	       "PostgreSQL %s, librdkafka %s; %" PRId64 " messages, "
-	       "%d rounds.\n",
+	       "PostgreSQL %s, librdkafka %s; %" PRId64 " messages; "
+	       "rounds: %d.\n",
 	       facts->date, facts->processors, facts->processor, facts->kernel,
 	       facts->postgres, facts->librdkafka, facts->messages,
 	       facts->rounds);
