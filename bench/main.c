@@ -56,19 +56,40 @@ static const char *read_word(const char *variable, const char *otherwise)
 	return text == NULL || text[0] == '\0' ? otherwise : text;
 }
 
-/* One of the words of ONCE_BENCH_SECTION, or all. */
-static bool is_wanted(const struct section *section)
+/* `list` is NULL (all are), or names with commas between them. */
+static bool is_wanted(const struct section *section, const char *list)
 {
-	const char *words = read_word("ONCE_BENCH_SECTION", NULL);
 	size_t size = strlen(section->name);
 
-	for (const char *at = words; at != NULL; at = strchr(at, ',')) {
+	for (const char *at = list; at != NULL; at = strchr(at, ',')) {
 		at += *at == ',';
 		if (strncmp(at, section->name, size) == 0 &&
 		    (at[size] == ',' || at[size] == '\0'))
 			return true;
 	}
-	return words == NULL;
+	return list == NULL;
+}
+
+/* A wrong name is told before the run, not after it. */
+static const char *read_list(void)
+{
+	const char *list = read_word("ONCE_BENCH_SECTION", NULL);
+	int named = 1;
+	int found = 0;
+
+	if (list == NULL)
+		return NULL;
+	for (const char *at = strchr(list, ','); at != NULL;
+	     at = strchr(at + 1, ','))
+		named++;
+	for (const struct section *section = sections; section->name != NULL;
+	     section++)
+		found += is_wanted(section, list);
+	ck_assert_msg(found == named,
+		      "ONCE_BENCH_SECTION is \"%s\"; write names of sections "
+		      "(once-bench --list) with commas between them",
+		      list);
+	return list;
 }
 
 /* ---- what is there ---- */
@@ -126,20 +147,16 @@ static void run_section(const struct section *section,
 
 START_TEST(all_stages_write_each_refund_once)
 {
+	const char *list = read_list();
 	struct facts facts;
-	int count = 0;
 
 	init();
 	facts_init(&facts, &bench);
 	facts_print(&facts);
 	for (const struct section *section = sections; section->name != NULL;
-	     section++) {
-		if (!is_wanted(section))
-			continue;
-		run_section(section, &facts);
-		count++;
-	}
-	ck_assert_msg(count > 0, "ONCE_BENCH_SECTION names no section");
+	     section++)
+		if (is_wanted(section, list))
+			run_section(section, &facts);
 	fini();
 }
 END_TEST

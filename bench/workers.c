@@ -7,7 +7,7 @@
 #include <check.h>
 #include <unistd.h>
 
-#define LOOK_NS INT64_C(1000000)
+#define LOOK_NS INT64_C(5000000)
 
 struct crew {
 	struct worker workers[WORKERS_MAX];
