@@ -63,8 +63,9 @@ struct scenario scenario_of(const struct scenario *scenario);
 
 /* onced, as a user runs it. */
 stage_f stage_onced;
-/* The ceiling: no consumer that keeps a log like this one can be faster. It
- * reads the topic, checks nothing, and copies. */
+/* The ceiling: a consumer that reads the topic, checks nothing, and copies.
+ * With a log like this one, and as many messages in a transaction, it can hardly
+ * be done faster. */
 stage_f stage_ceiling;
 /* What people write by hand: a transaction for each message. */
 stage_f stage_single;
