@@ -64,8 +64,8 @@ struct scenario scenario_of(const struct scenario *scenario);
 /* onced, as a user runs it. */
 stage_f stage_onced;
 /* The ceiling: a consumer that reads the topic, checks nothing, and copies.
- * With a log like this one, and as many messages in a transaction, it can hardly
- * be done faster. */
+ * With a log like this one, and as many messages in a transaction, it can
+ * hardly be done faster. */
 stage_f stage_ceiling;
 /* What people write by hand: a transaction for each message. */
 stage_f stage_single;
