@@ -129,13 +129,24 @@ void once_collect(struct once_call *call, const char *sql,
 			      params, count);
 }
 
+void once_insert(struct once_call *call, const char *target,
+		 const struct once_param *params, size_t count)
+{
+	if (leave_raw(call))
+		once__collect_insert(call->collection, call->pg, call->tag,
+				     target, params, count);
+}
+
+/* Who waits for an answer may be looking for what was collected. */
 const struct once_rows *once_exec(struct once_call *call, const char *sql,
 				  const struct once_param *params, size_t count)
 {
 	const struct once_rows *rows = NULL;
 
-	if (leave_raw(call) && may_send(call, sql))
+	if (leave_raw(call) && may_send(call, sql)) {
+		once__collect_send(call->collection, call->pg);
 		rows = once__pg_exec(call->pg, call->tag, sql, params, count);
+	}
 	if (rows == NULL)
 		call->saw_error = true;
 	return rows;
@@ -145,8 +156,10 @@ struct pg_conn *once_pgconn(struct once_call *call)
 {
 	struct pg_conn *conn = NULL;
 
-	if (leave_raw(call))
+	if (leave_raw(call)) {
+		once__collect_send(call->collection, call->pg);
 		conn = once__pg_enter_raw(call->pg);
+	}
 	call->raw = conn != NULL;
 	if (conn == NULL)
 		call->saw_error = true;

@@ -101,6 +101,14 @@ bool once__pg_script(struct once__pg *pg, const char *sql);
 struct pg_conn *once__pg_enter_raw(struct once__pg *pg);
 bool once__pg_leave_raw(struct once__pg *pg, size_t tag);
 
+/* Prepare a statement without running it. NULL: it failed, or the session has
+ * prepared so many that it prepares no more. */
+const char *once__pg_name(struct once__pg *pg, size_t tag, const char *sql);
+
+/* May it be a text parameter? If not, that is the failure. */
+bool once__pg_check_text(struct once__pg *pg, size_t tag,
+			 struct once_bytes value);
+
 /* A failure found by us, not by the server. */
 void once__pg_fail(struct once__pg *pg, size_t tag, const char *sqlstate,
 		   const char *text);

@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 enum {
-	HEADER_SIZE = 20
-}; /* dimensions, nulls, type, length, lower bound */
+	HEADER_SIZE = 20, /* dimensions, nulls, type, length, lower bound */
+	TYPE_AT = 8
+};
 
 static void put_int4(unsigned char *at, int32_t number)
 {
@@ -16,6 +17,15 @@ static void put_int4(unsigned char *at, int32_t number)
 
 	for (int i = 3; i >= 0; i--, bits >>= 8)
 		at[i] = (unsigned char)bits;
+}
+
+static int32_t get_int4(const unsigned char *at)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < 4; i++)
+		bits = bits << 8 | at[i];
+	return (int32_t)bits;
 }
 
 static void add_int4(struct text *buffer, int32_t number)
@@ -36,6 +46,12 @@ void once__pg_array_init(struct once__pg_array *array, enum once__pg_type type)
 	add_int4(&array->buffer, (int32_t)type);
 	add_int4(&array->buffer, 0);
 	add_int4(&array->buffer, 1);
+}
+
+void once__pg_array_set_type(struct once__pg_array *array, int32_t type)
+{
+	if (!array->buffer.broken)
+		put_int4((unsigned char *)array->buffer.data + TYPE_AT, type);
 }
 
 void once__pg_array_add(struct once__pg_array *array, struct once_bytes bytes)
@@ -79,6 +95,21 @@ struct once_param once__pg_array_param(struct once__pg_array *array)
 	put_int4(header + 12, array->count);
 	param.value = bytes_of(header, array->buffer.size);
 	return param;
+}
+
+struct once_bytes once__pg_array_next(const struct once__pg_array *array,
+				      size_t *place)
+{
+	size_t at = *place == 0 ? HEADER_SIZE : *place;
+	const unsigned char *data = (unsigned char *)array->buffer.data;
+	int32_t size;
+
+	if (array->buffer.broken || at >= array->buffer.size)
+		return bytes_of(NULL, ONCE__PG_NOT_MADE);
+	size = get_int4(data + at);
+	at += 4;
+	*place = at + (size < 0 ? 0 : (size_t)size);
+	return size < 0 ? bytes_of(NULL, 0) : bytes_of(data + at, (size_t)size);
 }
 
 void once__pg_array_fini(struct once__pg_array *array)

@@ -175,6 +175,17 @@ bool once__pg_wait(struct once__pg *pg)
 
 /* ---- sending ---- */
 
+bool once__pg_check_text(struct once__pg *pg, size_t tag,
+			 struct once_bytes value)
+{
+	if (value.data == NULL || memchr(value.data, '\0', value.size) == NULL)
+		return true;
+	once__pg_fail(pg, tag, "22021",
+		      "a text parameter holds a NUL byte; give it as binary, "
+		      "or clean it");
+	return false;
+}
+
 static const char *const *copy_values(struct once__pg *pg, size_t tag,
 				      const struct once_param *params,
 				      size_t count)
@@ -190,12 +201,8 @@ static const char *const *copy_values(struct once__pg *pg, size_t tag,
 		values[i] = value.data;
 		if (value.data == NULL || params[i].binary)
 			continue;
-		if (memchr(value.data, '\0', value.size) != NULL) {
-			once__pg_fail(pg, tag, "22021",
-				      "a text parameter holds a NUL byte; "
-				      "give it as binary, or clean it");
+		if (!once__pg_check_text(pg, tag, value))
 			return NULL;
-		}
 		values[i] = arena_copy(&pg->params, value);
 		if (values[i] == NULL)
 			return NULL;
@@ -232,6 +239,18 @@ bool once__pg_prepare(struct once__pg *pg, size_t tag,
 	statement->state = ONCE__PG_SENT;
 	owe(pg, owed);
 	return true;
+}
+
+const char *once__pg_name(struct once__pg *pg, size_t tag, const char *sql)
+{
+	struct once__pg_statement *statement =
+		once__pg_statements_get(&pg->statements, sql);
+
+	if (pg->failed || pg->lost || statement == NULL)
+		return NULL;
+	if (!once__pg_prepare(pg, tag, statement))
+		once__pg_lose(pg);
+	return pg->lost ? NULL : statement->name;
 }
 
 static bool execute(struct once__pg *pg, size_t tag, const char *sql,

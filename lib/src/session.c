@@ -208,6 +208,7 @@ static void disconnect(struct once_session *session)
 {
 	once__pg_close(session->pg);
 	session->pg = NULL;
+	once__collect_fini(&session->collection);
 }
 
 /* Reading alone would call such a server reached, and nothing would move. */

@@ -115,20 +115,37 @@ struct once_param {
 ONCE_API void once_send(struct once_call *call, const char *sql,
 			const struct once_param *params, size_t count);
 
-/* Give a row to a statement that runs once for all messages of the batch,
- *behind all that was sent: what they give as parameter i becomes one array, $i,
- *of type text[] (bytea[] where it is binary). For a plain INSERT it is two to
- *three times as fast as once_send():
+/* Insert a row into a table, with those of the other messages of the batch:
+ *they go out as one INSERT for each table. It is once_send() of INSERT INTO
+ *refund (no, amount) VALUES ($1, $2), for less than half of the server's work:
  *
- *	INSERT INTO refund (no, amount) SELECT no, amount::numeric
- *	FROM unnest($1::text[], $2::text[]) AS r (no, amount)
+ *	once_insert(call, "refund (no, amount)",
+ *		    ONCE_PARAMS(ONCE_TEXT(no), ONCE_TEXT(amount)));
  *
- * If it fails, the batch is halved until the message is found whose row it
- * is. Copied. */
+ * When: at the end of the batch, behind all that was sent; or earlier, before
+ * any message's once_exec() or once_pgconn(), which so find the rows. Tables
+ * have the order of their first rows, and a table's rows that of the messages.
+ * A statement sent later may run before: it doesn't find the row.
+ *
+ * If it fails, the batch is halved until the message is found whose row it is.
+ * `target` is SQL, and no place for data. 1 to 64 parameters. Copied. */
+ONCE_API void once_insert(struct once_call *call, const char *target,
+			  const struct once_param *params, size_t count);
+
+/* The same for a statement of your own, like an UPDATE or an INSERT with ON
+ * CONFLICT. What the messages give as parameter i becomes one array, $i, of
+ * type text[] (bytea[] where it is binary):
+ *
+ *	INSERT INTO seen (no, times) SELECT no, count(*)
+ *	FROM unnest($1::text[]) AS r (no) GROUP BY no
+ *	ON CONFLICT (no) DO UPDATE SET times = seen.times + excluded.times
+ *
+ * It runs once for all messages, or, as above, for those up to a once_exec() or
+ * once_pgconn() and those behind it. It has its place in the same order. */
 ONCE_API void once_collect(struct once_call *call, const char *sql,
 			   const struct once_param *params, size_t count);
 
-/* Run one statement and everything queued before it, and wait. NULL: it
+/* Run everything queued or collected, and one statement, and wait. NULL: it
  * failed, once_sqlstate() says how, and the transaction can only be rolled
  * back: return RETRY, REJECT or PAUSE. (DONE after that is a fault of the
  * handler: the message is parked dead.) The rows end with the call. */
