@@ -1,17 +1,24 @@
 /* bench_refund - the handler that is measured: one INSERT for each message, not
- * waited for (setting write=send), or one row for an INSERT of all messages of
- * a batch (write=collect). handlers/refund.c is one with more to it. */
+ * waited for (setting write=send), one row for the INSERT that onced makes of
+ * all messages of a batch (write=bulk), or for one of our own (write=collect).
+ * handlers/refund.c is one with more to it. */
 #include <once/handler.h>
 
 #include <string.h>
 
-static char collects; /* its address is an instance's self */
+/* An instance's self is one of their addresses. */
+static char collects;
+static char inserts;
 
 static int open_refund(struct once_settings *settings, void **ret_self)
 {
 	const char *how = once_setting(settings, "write", "send");
 
-	*ret_self = strcmp(how, "collect") == 0 ? &collects : NULL;
+	*ret_self = NULL;
+	if (strcmp(how, "collect") == 0)
+		*ret_self = &collects;
+	if (strcmp(how, "bulk") == 0)
+		*ret_self = &inserts;
 	return 0;
 }
 
@@ -25,6 +32,8 @@ static enum once_verdict book_refund(void *self, const struct once_message *msg,
 		"INSERT INTO refund (refund_no, order_no, sku, amount) "
 		"SELECT unnest($1::text[]), unnest($2::text[]), "
 		"unnest($3::text[]), unnest($4::text[])::numeric";
+	static const char refunds[] =
+		"refund (refund_no, order_no, sku, amount)";
 	const struct once_param params[] = {
 		ONCE_TEXT(once_json(msg, "/refund_no")),
 		ONCE_TEXT(once_json(msg, "/order_no")),
@@ -34,6 +43,8 @@ static enum once_verdict book_refund(void *self, const struct once_message *msg,
 
 	if (self == &collects)
 		once_collect(call, add_refunds, params, 4);
+	else if (self == &inserts)
+		once_insert(call, refunds, params, 4);
 	else
 		once_send(call, add_refund, params, 4);
 	return ONCE_DONE;

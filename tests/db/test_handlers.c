@@ -43,9 +43,12 @@ static void create_tables(const char *name)
 	free(sql);
 }
 
-static void set_up(const char *name, const char *biz_id)
+static void set_up(const char *name, const char *biz_id,
+		   const char *const *settings)
 {
 	options = trial_route();
+	options.settings = settings;
+	options.setting_count = settings != NULL;
 	options.biz_id = biz_id;
 	options.handler = load(name);
 	trial_init(&trial, &options, 1);
@@ -70,11 +73,23 @@ static const char refund_too_much[] =
 	"{\"refund_no\":\"R-2\",\"order_no\":\"4711\",\"sku\":\"A-1\","
 	"\"quantity\":1,\"amount\":\"90.20\"}";
 
-static void set_up_refund(void)
+static void set_up_refund_that(const char *writes)
 {
-	set_up("refund", "refund:{json:/refund_no}");
+	const char *const settings[] = { writes };
+
+	set_up("refund", "refund:{json:/refund_no}", settings);
 	pg_fixture_run(&trial.pg, "INSERT INTO orders VALUES ('4711', 100, 0);"
 				  "INSERT INTO stock VALUES ('A-1', 5)");
+}
+
+static void set_up_refund(void)
+{
+	set_up_refund_that("write=send");
+}
+
+static void set_up_bulk_refund(void)
+{
+	set_up_refund_that("write=bulk");
 }
 
 START_TEST(a_refund_is_booked_once)
@@ -108,6 +123,28 @@ START_TEST(a_refund_of_more_than_was_paid_fails_alone)
 }
 END_TEST
 
+static const char small_refund[] =
+	"{\"refund_no\":\"R-%d\",\"order_no\":\"4711\",\"sku\":\"A-1\","
+	"\"quantity\":1,\"amount\":\"0.50\"}";
+
+START_TEST(refunds_of_one_order_add_up)
+{
+	char values[20][128];
+
+	mail_init(&mail, 20);
+	for (int i = 0; i < 20; i++) {
+		snprintf(values[i], sizeof(values[i]), small_refund, i);
+		mail_set_value(&mail, (size_t)i, values[i]);
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 20);
+	ck_assert_int_eq(count("SELECT (refunded * 100)::int FROM orders"),
+			 1000);
+	ck_assert_int_eq(count("SELECT quantity FROM stock"), 25);
+	ck_assert_uint_eq(trial.stats.rolled_back, 0);
+}
+END_TEST
+
 START_TEST(a_wrong_currency_is_refused_before_anything_is_handled)
 {
 	static const char *const settings[] = { "currency=Euro" };
@@ -134,7 +171,7 @@ END_TEST
 
 static void set_up_stock(void)
 {
-	set_up("stock", NULL);
+	set_up("stock", NULL, NULL);
 	pg_fixture_run(&trial.pg, "INSERT INTO stock VALUES ('A-1', 5)");
 }
 
@@ -165,7 +202,7 @@ END_TEST
 
 static void set_up_outcome(void)
 {
-	set_up("outcome", "{json:/request_no}");
+	set_up("outcome", "{json:/request_no}", NULL);
 }
 
 START_TEST(ten_requests_get_one_payment_and_ten_answers) /* C90 */
@@ -189,6 +226,7 @@ int main(void)
 {
 	Suite *suite = suite_create("handlers");
 	TCase *refund = tcase_create("refund");
+	TCase *bulk = tcase_create("refund in bulk");
 	TCase *stock = tcase_create("stock");
 	TCase *outcome = tcase_create("outcome");
 
@@ -196,9 +234,15 @@ int main(void)
 	tcase_add_checked_fixture(refund, set_up_refund, tear_down);
 	tcase_add_test(refund, a_refund_is_booked_once);
 	tcase_add_test(refund, a_refund_of_more_than_was_paid_fails_alone);
+	tcase_add_test(refund, refunds_of_one_order_add_up);
 	tcase_add_test(refund,
 		       a_wrong_currency_is_refused_before_anything_is_handled);
 	suite_add_tcase(suite, refund);
+	tcase_add_checked_fixture(bulk, set_up_bulk_refund, tear_down);
+	tcase_add_test(bulk, a_refund_is_booked_once);
+	tcase_add_test(bulk, a_refund_of_more_than_was_paid_fails_alone);
+	tcase_add_test(bulk, refunds_of_one_order_add_up);
+	suite_add_tcase(suite, bulk);
 	tcase_add_checked_fixture(stock, set_up_stock, tear_down);
 	tcase_add_test(stock, what_is_not_in_stock_is_rejected_in_words);
 	suite_add_tcase(suite, stock);
