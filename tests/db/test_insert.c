@@ -383,6 +383,7 @@ START_TEST(what_a_rejected_message_gave_isnt_inserted)
 	mail_set_value(&mail, 4, "reject");
 	run(insert_and_reject, ONCE_OK);
 	ck_ending(mail.items[4], ONCE_DEAD_ENDING);
+	ck_assert_uint_eq(trial.stats.rolled_back, 1);
 	ck_assert_int_eq(refunds(), 9);
 	ck_assert_int_eq(count("SELECT count(*) FROM refund WHERE no = 'm4'"),
 			 0);
@@ -393,10 +394,9 @@ static enum once_verdict insert_nul(const struct once_message *msg,
 				    struct once_call *call)
 {
 	struct once_bytes nul = { "a\0b", 3 };
+	struct once_bytes no = is_value(msg, "nul") ? nul : once_msg_id(msg);
 
-	if (!is_value(msg, "nul"))
-		return insert_refund(msg, call);
-	once_insert(call, "refund (no)", ONCE_PARAMS(ONCE_TEXT(nul)));
+	once_insert(call, "refund (no)", ONCE_PARAMS(ONCE_TEXT(no)));
 	return ONCE_DONE;
 }
 
@@ -432,11 +432,17 @@ START_TEST(a_table_that_isnt_there_fails_those_who_write_to_it)
 	ck_ending(mail.items[3], ONCE_RETRY_ENDING);
 	ck_assert_str_eq(mail.items[3].sqlstate, "42P01");
 	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 6);
-	pg_fixture_run(&trial.pg, "CREATE TABLE not_there (no text)");
+	pg_fixture_run(&trial.pg,
+		       "CREATE TABLE not_there (no text);"
+		       "CREATE TRIGGER see AFTER INSERT ON not_there "
+		       "EXECUTE FUNCTION see()");
 	mail_again(&mail);
 	run(insert_missing, ONCE_OK);
 	ck_ending(mail.items[3], ONCE_HANDLED_ENDING);
 	ck_assert_int_eq(count("SELECT count(*) FROM not_there"), 2);
+	ck_assert_int_eq(count("SELECT count(*) FROM insert_seen "
+			       "WHERE name = 'not_there'"),
+			 1);
 }
 END_TEST
 
@@ -562,21 +568,32 @@ START_TEST(a_value_is_the_same_alone_and_among_others)
 	run(insert_typed, ONCE_OK);
 	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
 	mail_fini(&mail);
-	mail_init(&mail, 7);
-	mail_set_value(&mail, 3, "long");
-	mail_set_value(&mail, 4, "large");
+	mail_init(&mail, 5);
+	mail_set_id(&mail, 0, "other");
+	mail_set_biz(&mail, 0, "other");
 	run(insert_typed, ONCE_OK);
-	ck_assert_str_eq(mail.items[3].sqlstate, "22001");
-	ck_assert_str_eq(mail.items[4].sqlstate, "23514");
-	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 4);
-	ck_assert_int_eq(count("SELECT count(*) FROM typed"), 5);
+	ck_assert_uint_eq(trial.stats.rolled_back, 0);
+	ck_assert_int_eq(count("SELECT count(*) FROM typed"), 6);
 	ck_assert_int_eq(count("SELECT count(DISTINCT t) FROM typed AS t"), 1);
 	ck_assert_int_eq(
 		count("SELECT count(*) FROM typed WHERE yes IS NULL AND "
 		      "id = E'NULL \\\\ \" '' {,}\\t\\n\303\244' AND "
 		      "amount = 1234.57 AND list[2] IS NULL AND raw = "
 		      "'\\x00ff'"),
-		5);
+		6);
+}
+END_TEST
+
+START_TEST(what_no_column_takes_is_refused_and_not_cut)
+{
+	pg_fixture_run(&trial.pg, types_sql);
+	mail_init(&mail, 7);
+	mail_set_value(&mail, 3, "long");
+	mail_set_value(&mail, 4, "large");
+	run(insert_typed, ONCE_OK);
+	ck_assert_str_eq(mail.items[3].sqlstate, "22001");
+	ck_assert_str_eq(mail.items[4].sqlstate, "23514");
+	ck_assert_int_eq(count("SELECT count(*) FROM typed"), 5);
 }
 END_TEST
 
@@ -636,7 +653,7 @@ START_TEST(a_new_session_asks_for_the_types_again)
 	mail_again(&mail);
 	run(insert_refund, ONCE_TRANSIENT); /* the old one's end */
 	run(insert_refund, ONCE_OK);
-	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 4);
+	ck_assert_uint_eq(trial.stats.rolled_back, 0);
 	ck_assert_int_eq(count("SELECT count(*) FROM refund "
 			       "WHERE number = '6 s'"),
 			 4);
@@ -674,6 +691,7 @@ int main(void)
 	tcase_add_test(tests, a_row_without_values_is_refused);
 	tcase_add_test(tests, all_ways_to_write_go_together);
 	tcase_add_test(tests, a_value_is_the_same_alone_and_among_others);
+	tcase_add_test(tests, what_no_column_takes_is_refused_and_not_cut);
 	tcase_add_test(tests, binary_values_have_the_columns_type);
 	tcase_add_test(tests, a_new_session_asks_for_the_types_again);
 	suite_add_tcase(suite, tests);
