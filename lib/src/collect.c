@@ -14,6 +14,7 @@ enum {
 	MOST_PARAMS = ONCE__INSERT_MOST_PARAMS,
 	MOST_PLACES = 64,     /* a handler has a few; else SQL holds data */
 	MOST_BYTES = 4 << 20, /* then they are sent, batch or not */
+	MOST_KEPT = 1 << 20,  /* bytes of one array, for the next batch */
 	NULL_BYTES = 4        /* that an element takes by itself */
 };
 
@@ -287,10 +288,19 @@ void once__collect_send(struct once__collection *collection,
 	collection->bytes = 0;
 }
 
+/* One large message isn't to be paid for as long as the session lives. */
+static void empty_place(struct once__collected *collected)
+{
+	collected->row_count = 0;
+	for (size_t i = 0; i < collected->param_count; i++)
+		if (collected->arrays[i].buffer.capacity > MOST_KEPT)
+			once__pg_array_fini(&collected->arrays[i]);
+}
+
 void once__collect_reset(struct once__collection *collection)
 {
 	for (size_t i = 0; i < collection->count; i++)
-		collection->places[i].row_count = 0;
+		empty_place(&collection->places[i]);
 	collection->begun = 0;
 	collection->bytes = 0;
 }
