@@ -48,6 +48,30 @@ START_TEST(an_array_that_could_not_be_built_fails_its_statement)
 }
 END_TEST
 
+/* Or it would be inserted as NULL. */
+START_TEST(an_element_of_an_array_that_could_not_be_built_fails_too)
+{
+	struct once__pg_array array = { 0 };
+	struct once_param param = { { NULL, 0 }, 0 };
+	size_t place = 0;
+
+	once__pg_array_init(&array, ONCE__PG_TEXT);
+	once__pg_array_add(&array, (struct once_bytes){ "row", 3 });
+	param.value = once__pg_array_next(&array, &place);
+	ck_assert_uint_eq(param.value.size, 3);
+	param.value = once__pg_array_next(&array, &place); /* behind it */
+	once__pg_begin(pg);
+	once__pg_send(pg, ONCE__PG_OURS, "SELECT $1::text", &param, 1);
+	ck_assert_str_eq(once__pg_failure(pg)->sqlstate, "53200");
+	array.buffer.broken = true;
+	place = 0;
+	param.value = once__pg_array_next(&array, &place);
+	ck_assert_ptr_null(param.value.data);
+	ck_assert_uint_eq(param.value.size, ONCE__PG_NOT_MADE);
+	once__pg_array_fini(&array);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
@@ -57,6 +81,9 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests,
 		       an_array_that_could_not_be_built_fails_its_statement);
+	tcase_add_test(
+		tests,
+		an_element_of_an_array_that_could_not_be_built_fails_too);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

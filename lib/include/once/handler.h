@@ -115,16 +115,17 @@ struct once_param {
 ONCE_API void once_send(struct once_call *call, const char *sql,
 			const struct once_param *params, size_t count);
 
-/* Insert a row into a table, with those of the other messages of the batch:
- *they go out as one INSERT for each table. It is once_send() of INSERT INTO
- *refund (no, amount) VALUES ($1, $2), for less than half of the server's work:
+/* Insert a row into a table. The rows of all messages of the batch go out as
+ * one INSERT for each target, for less than half of the server's work; else it
+ * is what once_send() does with "INSERT INTO refund (no, amount) VALUES ($1,
+ * $2)":
  *
  *	once_insert(call, "refund (no, amount)",
  *		    ONCE_PARAMS(ONCE_TEXT(no), ONCE_TEXT(amount)));
  *
  * When: at the end of the batch, behind all that was sent; or earlier, before
- * any message's once_exec() or once_pgconn(), which so find the rows. Tables
- * have the order of their first rows, and a table's rows that of the messages.
+ * any message's once_exec() or once_pgconn(), which so find the rows. Targets
+ * have the order of their first rows, and a target's rows that of the messages.
  * A statement sent later may run before: it doesn't find the row.
  *
  * If it fails, the batch is halved until the message is found whose row it is.
