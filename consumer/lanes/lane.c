@@ -269,6 +269,8 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.max_messages = options->cfg->batch.max_messages,
 		.lane = options->index,
 		.log = lane_work_log,
+		.meanwhile = lane_work_collect_ahead,
+		.meanwhile_arg = &lane->work,
 	};
 	enum once_status status =
 		once_session_create(&session_options, &lane->session, err);

@@ -96,7 +96,7 @@ static struct parcel *forget_strand(struct lane_work *work,
 {
 	struct strand *strand = strands_find(&work->strands, address);
 
-	return strand == NULL ? NULL : strands_remove(&work->strands, strand);
+	return strand == NULL ? NULL : lane_work_remove(work, strand);
 }
 
 static void add_strand(struct lane_work *work, const struct address *address,
@@ -177,7 +177,7 @@ static enum once_status verify(struct lane_work *work, struct strand *strand,
 		    (long long)position.next_offset,
 		    (long long)strand->position.next_offset);
 	lane_work_report(work, REPORT_LOST, &address,
-			 strands_remove(&work->strands, strand), -1, NULL);
+			 lane_work_remove(work, strand), -1, NULL);
 	return ONCE_OK;
 }
 
@@ -231,7 +231,7 @@ static void drop(struct lane_work *work, const struct address *address)
 	forget_unsettled(work);
 	strand = strands_find(&work->strands, address);
 	if (strand != NULL)
-		parcel = strands_remove(&work->strands, strand);
+		parcel = lane_work_remove(work, strand);
 	lane_work_report(work, REPORT_DROPPED, address, parcel, -1, NULL);
 }
 

@@ -21,9 +21,8 @@ enum once_status lane_work_init(struct lane_work *work,
 	work->most = options->cfg->batch.max_messages;
 	work->options = options;
 	work->session = session;
-	work->items = calloc(most, sizeof(*work->items));
-	work->owners = calloc(most, sizeof(struct strand *));
-	if (work->items == NULL || work->owners == NULL)
+	if (!lane_batch_init(&work->batch, most) ||
+	    !lane_batch_init(&work->ahead, most))
 		return error_no_memory(err);
 	return ONCE_OK;
 }
@@ -31,8 +30,8 @@ enum once_status lane_work_init(struct lane_work *work,
 void lane_work_fini(struct lane_work *work)
 {
 	/* The source has dropped everything before it lets a lane stop. */
-	free(work->owners);
-	free(work->items);
+	lane_batch_fini(&work->ahead);
+	lane_batch_fini(&work->batch);
 }
 
 int64_t lane_work_due_ms(const struct lane_work *work)
@@ -47,65 +46,6 @@ int64_t lane_work_due_ms(const struct lane_work *work)
 		    strand->not_before_ms < due_ms)
 			due_ms = strand->not_before_ms;
 	return due_ms < work->waiting_at_ms ? due_ms : work->waiting_at_ms;
-}
-
-/* ---- collect ---- */
-
-static void add_item(struct lane_work *work, struct strand *strand, size_t i)
-{
-	struct once_item *item = &work->items[work->count];
-
-	memset(item, 0, offsetof(struct once_item, sqlstate));
-	item->sqlstate[0] = '\0';
-	item->reason[0] = '\0';
-	item->route = strand->address.route;
-	item->record = strand->parcel->deliveries[i].record;
-	item->strand = &strand->position;
-	item->attempt = i == strand->at ? strand->position.attempts + 1 : 1;
-	work->owners[work->count++] = strand;
-}
-
-static void collect_from(struct lane_work *work, struct strand *strand,
-			 size_t *bytes)
-{
-	const struct batch_config *limits = &work->options->cfg->batch;
-
-	if (strand->careful > 0 && work->count > 0)
-		return;
-
-	for (size_t i = strand->at; i < strand->parcel->count; i++) {
-		const struct once_record *record =
-			&strand->parcel->deliveries[i].record;
-
-		if (work->count == work->most)
-			return;
-		if (*bytes > 0 &&
-		    *bytes + record->value.size + record->key.size >
-			    limits->max_bytes)
-			return;
-		*bytes += record->value.size + record->key.size;
-		add_item(work, strand, i);
-		if (strand->careful > 0)
-			return;
-	}
-}
-
-static bool is_alone(const struct lane_work *work)
-{
-	return work->count == 1 && work->owners[0]->careful > 0;
-}
-
-size_t lane_work_collect(struct lane_work *work, int64_t now_ms)
-{
-	size_t bytes = 0;
-
-	work->count = 0;
-	strands_rotate(&work->strands);
-	for (struct strand *strand = work->strands.first; strand != NULL;
-	     strand = strand->next)
-		if (strand_is_ready(strand, now_ms) && !is_alone(work))
-			collect_from(work, strand, &bytes);
-	return work->count;
 }
 
 /* ---- after a run ---- */
@@ -137,12 +77,12 @@ static void fit_batch(struct lane_work *work)
 	size_t least = work->options->cfg->batch.max_messages;
 	size_t stopped = 0;
 
-	while (stopped < work->count &&
-	       was_stopped_early(&work->items[stopped]))
+	while (stopped < work->batch.count &&
+	       was_stopped_early(&work->batch.items[stopped]))
 		stopped++;
-	if (stopped < work->count)
+	if (stopped < work->batch.count)
 		work->most = least;
-	else if (work->count == work->most &&
+	else if (work->batch.count == work->most &&
 		 work->most < PARCEL_MOST_BATCHES * least)
 		work->most *= 2;
 }
@@ -150,7 +90,8 @@ static void fit_batch(struct lane_work *work)
 static void take_endings(struct lane_work *work)
 {
 	fit_batch(work);
-	lane_work_end(work, work->items, work->owners, work->count);
+	lane_work_end(work, work->batch.items, work->batch.owners,
+		      work->batch.count);
 	for (struct strand *strand = work->strands.first; strand != NULL;
 	     strand = strand->next)
 		report_progress(work, strand);
@@ -161,17 +102,18 @@ static void take_endings(struct lane_work *work)
  */
 void lane_work_lose(struct lane_work *work)
 {
-	for (size_t i = 0; i < work->count; i++) {
-		struct strand *strand = work->owners[i];
+	for (size_t i = 0; i < work->batch.count; i++) {
+		struct strand *strand = work->batch.owners[i];
 		struct address address = strand->address;
 		struct parcel *parcel;
 
-		if (work->items[i].ending != ONCE_PENDING_ENDING ||
+		if (work->batch.items[i].ending != ONCE_PENDING_ENDING ||
 		    strands_find(&work->strands, &address) == NULL ||
 		    strand->parcel == NULL)
 			continue;
-		parcel = strands_remove(&work->strands, strand);
-		while (i + 1 < work->count && work->owners[i + 1] == strand)
+		parcel = lane_work_remove(work, strand);
+		while (i + 1 < work->batch.count &&
+		       work->batch.owners[i + 1] == strand)
 			i++;
 		lane_work_report(work, REPORT_LOST, &address, parcel, -1, NULL);
 	}
@@ -184,15 +126,15 @@ enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 	int64_t began_ns = clock_ns();
 	enum once_status status = ONCE_OK;
 
-	if (is_alone(work))
-		status =
-			once_session_brace(work->session, &work->items[0], err);
+	if (lane_batch_is_careful(&work->batch))
+		status = once_session_brace(work->session,
+					    &work->batch.items[0], err);
 	if (status == ONCE_OK)
-		status = once_session_run(work->session, work->items,
-					  work->count, &stats, err);
-	numbers_count_run(numbers, work->options->index, &stats,
-			  status == ONCE_UNKNOWN,
-			  (double)(clock_ns() - began_ns) / 1e9, work->count);
+		status = once_session_run(work->session, work->batch.items,
+					  work->batch.count, &stats, err);
+	numbers_count_run(
+		numbers, work->options->index, &stats, status == ONCE_UNKNOWN,
+		(double)(clock_ns() - began_ns) / 1e9, work->batch.count);
 	if (status == ONCE_UNKNOWN) {
 		work->unsettled = true;
 		return status;
@@ -207,7 +149,7 @@ enum once_status lane_work_settle(struct lane_work *work,
 				  struct once_error *err)
 {
 	enum once_status status = once_session_settle(
-		work->session, work->items, work->count, err);
+		work->session, work->batch.items, work->batch.count, err);
 
 	if (status != ONCE_OK)
 		return status;

@@ -3,7 +3,8 @@
  * parcels, and the batch that is made of them; and parked messages that wait.
  *
  *	lane_orders.c   orders become openings, strands and parcels
- *	lane_work.c     strands become a batch; its endings become reports
+ *	lane_batch.c    strands become a batch, perhaps while another one runs
+ *	lane_work.c     a batch is run; its endings become reports
  *	lane_ending.c   what follows from the ending of a message
  *	lane_waiting.c  parked messages, taken up when their time has come
  *
@@ -20,17 +21,22 @@
 #include "parcel.h"
 #include "strand.h"
 
+struct lane_batch {
+	struct once_item *items;
+	struct strand **owners; /* of each item */
+	size_t count;
+};
+
 struct lane_work {
 	const struct lane_options *options;
 	struct once_session *session;
 	struct strands strands;
 	struct order *openings; /* in order of arrival, not answered yet */
 
-	struct once_item *items; /* the batch */
-	struct strand **owners;  /* of each item */
-	size_t count;
-	size_t most;    /* of the next one: see lane_work_run() */
-	bool unsettled; /* its COMMIT was never answered */
+	struct lane_batch batch;
+	struct lane_batch ahead; /* made ready to be the next; empty: none */
+	size_t most;             /* of the next one: see lane_work_run() */
+	bool unsettled;          /* the COMMIT of `batch` was never answered */
 
 	int64_t waiting_at_ms; /* when to look for a parked one */
 };
@@ -52,8 +58,18 @@ enum once_status lane_work_verify(struct lane_work *work,
 /* When there is something to do: a monotonic time; INT64_MAX: not by itself. */
 int64_t lane_work_due_ms(const struct lane_work *work);
 
+bool lane_batch_init(struct lane_batch *batch, size_t most);
+void lane_batch_fini(struct lane_batch *batch);
+/* It is one message that is taken alone. */
+bool lane_batch_is_careful(const struct lane_batch *batch);
+
 /* Make a batch of what is ready; returns its size. */
 size_t lane_work_collect(struct lane_work *work, int64_t now_ms);
+/* once_meanwhile_f: make a full batch ready behind the one that runs. It will
+ * be the next one only if it is then what would be taken anyway. */
+void lane_work_collect_ahead(void *arg);
+/* A strand ends; returns its parcel, which is the caller's. */
+struct parcel *lane_work_remove(struct lane_work *work, struct strand *strand);
 /* Run it and report. While the prefilters stop all of a batch, the next one may
  * be larger; libonce keeps the limit for what they don't stop. After UNKNOWN
  * the work is unsettled until lane_work_settle() has returned OK. */

@@ -17,6 +17,7 @@ struct strand {
 	struct once_strand position; /* as libonce moves it */
 	struct parcel *parcel;       /* NULL: nothing to do */
 	size_t at;                   /* first delivery not ended */
+	size_t taken;                /* first one that is in no batch */
 	unsigned pauses;
 	size_t careful; /* messages still to be taken alone: see lane_work.h */
 	int64_t not_before_ms;

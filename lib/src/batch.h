@@ -2,6 +2,7 @@
  * batch.h - messages on their way through one transaction, or as few as their
  * failures allow.
  *
+ *	batch_make.c        items become works, perhaps ahead of their run
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
  *	batch_handle.c      the calls of a try, and what limits them
@@ -21,6 +22,9 @@ struct once__slot; /* of the table of keys in this batch */
 
 struct once__batch {
 	struct once_session *session;
+	struct arena *arena;
+	const struct once_item *items; /* of which it was made */
+	size_t item_count;
 	struct once__work *works;
 	size_t count;
 	struct once__work **picked; /* room for `count` */
@@ -35,6 +39,8 @@ struct once__batch {
 	int64_t breathed_ms;          /* of this try: the server was told */
 	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;
+	int64_t keys_ns; /* what it took to make it */
+	int64_t prefilter_ns;
 	struct once_run_stats *stats;
 	int64_t lap_ns; /* when the stage that is going on began */
 };
@@ -51,6 +57,13 @@ static inline bool once__batch_lap(struct once__batch *batch, int64_t *stage_ns,
 	batch->lap_ns = now_ns;
 	return done;
 }
+
+/* Of what is PENDING among the items. The prefilters are asked. If it was
+ * prepared, it is that one. */
+enum once_status once__batch_make(struct once_session *session,
+				  struct once_item *items, size_t count,
+				  struct once__batch **ret_batch,
+				  struct once_error *err);
 
 enum once__try {
 	ONCE__TRY_COMMITTED,
@@ -78,6 +91,9 @@ bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
  * they aren't there, and are to be waited for. */
 enum once_status once__batch_ask(struct once__batch *batch,
 				 struct once_error *err);
+/* Before the run of a batch that was asked about ahead: what came in between is
+ * here, if it is anywhere. */
+void once__batch_ask_again(struct once__batch *batch);
 /* In a try: which hits are proved? Sets `known`. false: see
  * once__pg_failure(). */
 bool once__batch_prove(struct once__batch *batch, size_t from, size_t to);

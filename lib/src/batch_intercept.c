@@ -43,7 +43,7 @@ static void take_hit(struct once__batch *batch, struct once__work *work,
 
 	if (!is_of_use(work, mark))
 		return;
-	hit = arena_take(&batch->session->arena, sizeof(*hit));
+	hit = arena_take(batch->arena, sizeof(*hit));
 	if (hit == NULL)
 		return;
 	hit->mark = *mark;
@@ -78,7 +78,7 @@ static void ask_local(struct once__batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (may_ask(work) &&
+		if (may_ask(work) && work->hit == NULL &&
 		    once__marks_find(marks, &work->row_key.digest, &mark))
 			take_hit(batch, work, &mark, ONCE_STAGE_LOCAL);
 	}
@@ -102,7 +102,7 @@ static void take_value(struct once__batch *batch, struct once__work *work,
 static bool ask_redis(struct once__batch *batch)
 {
 	struct once__intercept *intercept = intercept_of(batch);
-	struct arena *arena = &batch->session->arena;
+	struct arena *arena = batch->arena;
 	struct once_bytes *names;
 	struct once_bytes *values;
 	size_t count = 0;
@@ -159,6 +159,12 @@ enum once_status once__batch_ask(struct once__batch *batch,
 	if (!ask_redis(batch) && prefilter->pause)
 		return refuse_to_go_on(prefilter, err);
 	return ONCE_OK;
+}
+
+void once__batch_ask_again(struct once__batch *batch)
+{
+	if (intercept_of(batch)->prefilter != NULL)
+		ask_local(batch);
 }
 
 /* ---- prove ---- */
@@ -254,9 +260,8 @@ void once__batch_note(struct once__batch *batch, size_t from, size_t to)
 	if (intercept_of(batch)->prefilter == NULL)
 		return;
 	if (batch->notes == NULL)
-		batch->notes =
-			arena_take_zeroed(&batch->session->arena, batch->count,
-					  sizeof(*batch->notes));
+		batch->notes = arena_take_zeroed(batch->arena, batch->count,
+						 sizeof(*batch->notes));
 	for (size_t i = from; i < to && batch->notes != NULL; i++)
 		note_work(batch, &batch->works[i]);
 }
@@ -288,7 +293,7 @@ static int64_t ttl_of(const struct once_prefilter *prefilter,
 static void tell_redis(const struct once__batch *batch)
 {
 	struct once__intercept *intercept = intercept_of(batch);
-	struct arena *arena = &batch->session->arena;
+	struct arena *arena = batch->arena;
 	size_t most = batch->note_count;
 	size_t count = 0;
 	struct once_bytes *names =

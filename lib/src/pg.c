@@ -43,6 +43,7 @@ enum once__pg_commit once__pg_commit(struct once__pg *pg)
 {
 	bool committed;
 
+	pg->meanwhile = NULL;
 	if (pg->failed || pg->lost)
 		return ONCE__PG_NOT_COMMITTED;
 	once__pg_clear(pg);
@@ -63,6 +64,7 @@ void once__pg_rollback(struct once__pg *pg)
 {
 	bool useless = pg->failed && pg->failure.class == ONCE__PG_SERVER;
 
+	pg->meanwhile = NULL;
 	once__pg_sync(pg);
 	once__pg_clear(pg);
 	once__pg_send_control(pg, "ROLLBACK", false);

@@ -77,6 +77,11 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      const char *sql,
 				      const struct once_param *params,
 				      size_t count);
+/* What to do the next time that this transaction waits for answers, once: the
+ * server has something to work on. */
+typedef void once__pg_meanwhile_f(void *arg);
+void once__pg_meanwhile(struct once__pg *pg, once__pg_meanwhile_f *meanwhile,
+			void *arg);
 /* Take the answers that are here already. */
 void once__pg_poll(struct once__pg *pg);
 /* Let the server know, without waiting for it, that for now nothing comes: from

@@ -45,6 +45,9 @@ struct once__pg {
 	size_t kept_count;
 	size_t kept_capacity;
 
+	once__pg_meanwhile_f *meanwhile; /* NULL: nothing */
+	void *meanwhile_arg;
+
 	struct arena params; /* copies of text parameters */
 	unsigned sends;
 	size_t unsent; /* bytes of parameters since all was flushed */

@@ -165,10 +165,29 @@ static void wait_for_all(struct once__pg *pg)
 	}
 }
 
+void once__pg_meanwhile(struct once__pg *pg, once__pg_meanwhile_f *meanwhile,
+			void *arg)
+{
+	pg->meanwhile = meanwhile;
+	pg->meanwhile_arg = arg;
+}
+
+static void use_the_wait(struct once__pg *pg)
+{
+	once__pg_meanwhile_f *meanwhile = pg->meanwhile;
+
+	if (meanwhile == NULL || pg->count == 0 || pg->lost)
+		return;
+	pg->meanwhile = NULL;
+	once__pg_poll(pg); /* so that all is on its way */
+	meanwhile(pg->meanwhile_arg);
+}
+
 bool once__pg_wait(struct once__pg *pg)
 {
 	if (pg->count > 0 && !pg->lost && !PQsendFlushRequest(pg->conn))
 		once__pg_lose(pg);
+	use_the_wait(pg);
 	wait_for_all(pg);
 	return !pg->failed;
 }

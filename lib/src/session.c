@@ -99,6 +99,8 @@ static bool copy_options(struct once_session *session,
 	session->lane = options->lane;
 	session->log = options->log;
 	session->log_arg = options->log_arg;
+	session->meanwhile = options->meanwhile;
+	session->meanwhile_arg = options->meanwhile_arg;
 	session->route_count = count;
 	session->routes = calloc(count + 1, sizeof(*session->routes));
 	session->instances = calloc(count + 1, sizeof(*session->instances));
@@ -146,7 +148,8 @@ void once_session_destroy(struct once_session *session)
 	once__positions_fini(&session->positions);
 	once__collect_fini(&session->collection);
 	arena_fini(&session->waiting);
-	arena_fini(&session->arena);
+	arena_fini(&session->arenas[0]);
+	arena_fini(&session->arenas[1]);
 	free(session->consumer_ids);
 	free(session->instances);
 	free(session->routes);
@@ -250,6 +253,7 @@ enum once_status once_session_connect(struct once_session *session,
 		return status;
 	}
 	session->connections++;
+	session->prepared = NULL; /* its marks may be of another log */
 	once__intercept_warm(&session->intercept, session->pg,
 			     session->consumer_ids, session->route_count);
 	return ONCE_OK;

@@ -36,6 +36,8 @@ struct once_session {
 	unsigned lane;
 	once_log_f *log;
 	void *log_arg;
+	once_meanwhile_f *meanwhile; /* NULL: none */
+	void *meanwhile_arg;
 
 	const struct once_route **routes;
 	size_t route_count;
@@ -49,10 +51,12 @@ struct once_session {
 	struct once__positions positions;
 	struct once__intercept intercept;
 	struct once__collection collection;
-	struct arena arena;   /* of the last batch */
-	struct arena waiting; /* of the last parked message taken up */
+	struct arena arenas[2]; /* of the batch that runs, and the one ahead */
+	unsigned arena;         /* the one that was taken last */
+	struct arena waiting;   /* of the last parked message taken up */
 	struct once__watch watch;
-	struct once__batch *unsettled; /* in the arena; NULL: none */
+	struct once__batch *unsettled; /* in its arena; NULL: none */
+	struct once__batch *prepared;  /* in the other one; NULL: none */
 };
 
 /* Within a transaction: see once_session_brace(). */

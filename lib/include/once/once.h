@@ -171,6 +171,11 @@ struct once_instance {
 	int pid;
 };
 
+/* Called at most once for each transaction of a run, while the database has
+ * something to work on. Of the session it may call once_session_prepare() and
+ * nothing else. */
+typedef void once_meanwhile_f(void *arg);
+
 struct once_session_options {
 	const char *conninfo;         /* libpq's conninfo or URL */
 	const char *application_name; /* for pg_stat_activity */
@@ -185,6 +190,8 @@ struct once_session_options {
 	unsigned lane;       /* tells an instance's sessions apart */
 	once_log_f *log;     /* NULL: silence */
 	void *log_arg;
+	once_meanwhile_f *meanwhile; /* NULL: nothing */
+	void *meanwhile_arg;
 };
 
 struct once_session;
@@ -366,6 +373,19 @@ struct once_run_stats {
 	int64_t commit_ns;    /* results, parked rows, positions, and COMMIT,
 				 until answered */
 };
+
+/*
+ * Make ready what is going to be run next, as far as that doesn't need the
+ * database: keys, and what the prefilters know. The run of the same items uses
+ * it, that of others forgets it. Until then the items stay as they are, but for
+ * their strands, which may move on to them.
+ *
+ * For once_meanwhile_f, or between runs. Errors: BUG, TRANSIENT (Redis, which is
+ * to be waited for): nothing is ready, and the run will say it again.
+ */
+ONCE_API enum once_status once_session_prepare(
+	struct once_session *session, struct once_item *items, size_t count,
+	struct once_error *err) ONCE_MUST_CHECK;
 
 /*
  * Run what is PENDING among the items, in order, in as few transactions as that
