@@ -36,6 +36,7 @@ struct scene {
 static const struct scene scenes[] = {
 	{ "new", "write=send", false, 0 },
 	{ "new-collected", "write=collect", false, 0 },
+	{ "new-bulk", "write=bulk", false, 0 },
 	{ "new-local", "write=send", true, 0 },
 	{ "duplicates", "write=send", false, 1 },
 	{ "duplicates-local", "write=send", true, 1 },
