@@ -24,14 +24,18 @@ struct setting {
 	size_t local_max_bytes;
 	bool one_by_one;
 	bool restarts; /* now and then */
+	bool ahead;    /* each batch is prepared during the one before it */
 };
 
 static const struct setting settings[] = {
-	{ "one by one", 0, true, false },
-	{ "no prefilter", 0, false, false },
-	{ "a prefilter too small", 1, false, false },
-	{ "a prefilter", 1 << 20, false, false },
-	{ "a prefilter that is restarted", 1 << 20, false, true },
+	{ "one by one", 0, true, false, false },
+	{ "no prefilter", 0, false, false, false },
+	{ "no prefilter, ahead", 0, false, false, true },
+	{ "a prefilter too small", 1, false, false, false },
+	{ "a prefilter", 1 << 20, false, false, false },
+	{ "a prefilter, ahead", 1 << 20, false, false, true },
+	{ "a prefilter that is restarted", 1 << 20, false, true, false },
+	{ "a prefilter that is restarted, ahead", 1 << 20, false, true, true },
 };
 
 enum {
@@ -65,23 +69,72 @@ static void fill(struct mail *mail, struct once_strand *strand, unsigned seed)
 	}
 }
 
+/* What is run, and behind it what will be. */
+struct course {
+	struct trial *trial;
+	struct once_item *items;
+	size_t count;
+	struct once_item *end;
+	size_t next_count;
+};
+
+static size_t draw_count(const struct setting *setting,
+			 const struct once_item *from,
+			 const struct once_item *end)
+{
+	size_t count = setting->one_by_one ? 1 : 1 + draw(MOST_OF_A_BATCH);
+	size_t left = (size_t)(end - from);
+
+	return count < left ? count : left;
+}
+
+static void begin(struct course *course, struct trial *trial, struct mail *mail,
+		  const struct setting *setting)
+{
+	course->trial = trial;
+	course->items = mail->items;
+	course->end = mail->items + COUNT;
+	course->count = draw_count(setting, course->items, course->end);
+}
+
+/* Now and then it is another one that comes. */
+static void prepare_next(void *arg)
+{
+	struct course *course = arg;
+	struct once_item *next = course->items + course->count;
+	size_t count = course->next_count;
+
+	if (draw(4) == 0)
+		count /= 2;
+	if (count > 0)
+		ck_assert_int_eq(once_session_prepare(course->trial->session,
+						      next, count,
+						      &course->trial->err),
+				 ONCE_OK);
+}
+
 static void run(struct marked *marked, struct mail *mail,
 		const struct setting *setting,
 		const struct once_prefilter_options *options)
 {
 	struct trial *trial = &marked->trial;
+	struct course course;
 
-	for (size_t at = 0; at < COUNT;) {
-		size_t count =
-			setting->one_by_one ? 1 : 1 + draw(MOST_OF_A_BATCH);
-
-		if (count > COUNT - at)
-			count = COUNT - at;
-		ck_assert_msg(once_session_run(trial->session, mail->items + at,
-					       count, NULL,
+	begin(&course, trial, mail, setting);
+	if (setting->ahead) {
+		trial->meanwhile = prepare_next;
+		trial->meanwhile_arg = &course;
+		marked_restart(marked, options);
+	}
+	while (course.items < course.end) {
+		course.next_count = draw_count(
+			setting, course.items + course.count, course.end);
+		ck_assert_msg(once_session_run(trial->session, course.items,
+					       course.count, NULL,
 					       &trial->err) == ONCE_OK,
 			      "%s", trial->err.text);
-		at += count;
+		course.items += course.count;
+		course.count = course.next_count;
 		if (setting->restarts && draw(4) == 0)
 			marked_restart(marked, options);
 	}

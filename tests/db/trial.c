@@ -90,6 +90,8 @@ struct once_session *trial_open_session(struct trial *trial,
 		.routes = routes,
 		.route_count = trial->route_count,
 		.prefilter = trial->prefilter,
+		.meanwhile = trial->meanwhile,
+		.meanwhile_arg = trial->meanwhile_arg,
 	};
 	struct once_session *session = NULL;
 

@@ -21,6 +21,8 @@ struct trial {
 	struct once_route *routes[TRIAL_ROUTES];
 	size_t route_count;
 	struct once_prefilter *prefilter; /* of sessions opened from then on */
+	once_meanwhile_f *meanwhile;      /* the same */
+	void *meanwhile_arg;
 	struct once_session *session;
 	struct once_run_stats stats; /* of the last run */
 	struct once_error err;
