@@ -78,11 +78,16 @@ static bool for_each_consumer(struct once__batch *batch, size_t count,
 
 /* The rest of a duplicate's story (when it was, with what result) is for
  * prefilters. */
+static bool may_sift(const struct once_session *session)
+{
+	return session->intercept.prefilter == NULL;
+}
+
 static bool sift(struct once__batch *batch, size_t from, size_t to)
 {
 	struct once_session *session = batch->session;
 
-	if (!session->claims.sifts || session->intercept.prefilter != NULL)
+	if (session->claims.sifts == 0 || !may_sift(session))
 		return true;
 	return for_each_consumer(batch, pick(batch, from, to, claims),
 				 once__log_sift);
@@ -122,18 +127,33 @@ static bool claim(struct once__batch *batch, size_t from, size_t to)
 	return for_each_consumer(batch, count, once__log_claim);
 }
 
-/* What was there before will be so in the next batch: after a position that was
- * put back, or a topic that is replayed. */
+/* One that sifting would have found. */
+static bool is_plain(const struct once__work *work)
+{
+	const struct once__keys *keys = &work->msg.keys;
+	const struct once__keys *stored = &work->stored;
+
+	return work->stored_result.data == NULL &&
+	       bytes_equal(stored->fingerprint, keys->fingerprint) &&
+	       (keys->biz_id.data == NULL ||
+		bytes_equal(stored->biz_id, keys->biz_id));
+}
+
+/* Duplicates come in swarms: a position was put back, a topic is replayed. */
 static void expect(struct once__batch *batch, size_t from, size_t to)
 {
-	size_t claimed = 0;
-	size_t lost = 0;
+	bool sifts = may_sift(batch->session);
+	bool plain = false;
+	bool odd = false;
 
 	for (size_t i = from; i < to; i++) {
-		claimed += batch->works[i].claimed;
-		lost += batch->works[i].lost;
+		const struct once__work *work = &batch->works[i];
+		bool is_found = sifts && work->lost && is_plain(work);
+
+		plain = plain || is_found;
+		odd = odd || (work->lost && !is_found);
 	}
-	batch->session->claims.sifts = lost > claimed;
+	once__log_expect(&batch->session->claims, plain, odd);
 }
 
 /* It is none of this batch's time. */

@@ -2,9 +2,10 @@
  * One statement claims for a whole batch, and one more tells the losers apart;
  * neither leaves an error of a duplicate in PostgreSQL's log.
  *
- * There are two ways to claim. All or nothing is the fast one while duplicates
- * are rare; after one was met, the next claims skip what is there, since all or
- * nothing in vain leaves dead rows behind.
+ * There are two ways to claim. All or nothing is the fast one while there is no
+ * duplicate among them; in vain it leaves dead rows behind. So after a
+ * duplicate was met, the next batches are sifted first; and where that doesn't
+ * help, the next claims skip what is there.
  */
 #include "consume_log.h"
 
@@ -48,7 +49,9 @@ static const char holds_sql[] =
 	"AND msg_id = $2::text AND topic = $3::text "
 	"AND partition = $4::int4 AND message_offset = $5::int8";
 
+/* In vain costs as much as sifting four batches, and the dead rows. */
 enum {
+	SIFTED_BATCHES = 8,
 	CAREFUL_CLAIMS = 32
 };
 
@@ -143,10 +146,6 @@ static bool claim_new(struct once__log *log, struct once__pg *pg,
 
 	if (rows == NULL)
 		return false;
-	if (once_rows_count(rows) < count)
-		log->careful = CAREFUL_CLAIMS;
-	else if (log->careful > 0)
-		log->careful--;
 	if (!mark_claimed(works, count, rows))
 		once__pg_fail(pg, ONCE__PG_OURS, "P0001",
 			      "the claim returned rows out of order");
@@ -161,6 +160,19 @@ bool once__log_claim(struct once__log *log, struct once__pg *pg,
 	if (log->careful == 0 && claim_all(log, pg, works, count))
 		return true;
 	return once__pg_failure(pg) == NULL && claim_new(log, pg, works, count);
+}
+
+static unsigned expect(bool met, unsigned batches, unsigned left)
+{
+	if (met)
+		return batches;
+	return left > 0 ? left - 1 : 0;
+}
+
+void once__log_expect(struct once__log *log, bool plain, bool odd)
+{
+	log->sifts = expect(plain, SIFTED_BATCHES, log->sifts);
+	log->careful = expect(odd, CAREFUL_CLAIMS, log->careful);
 }
 
 /* ---- losers ---- */

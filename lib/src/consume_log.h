@@ -22,18 +22,23 @@ struct once__log {
 	struct once__pg_array topics;
 	struct once__pg_array partitions;
 	struct once__pg_array offsets;
+	unsigned sifts;   /* batches that are to be sifted first */
 	unsigned careful; /* claims until all-or-nothing is tried again */
-	bool sifts;       /* most of the last batch were there before */
 };
 
 /* Empty the arrays of keys, and fill them: the first three. */
 void once__log_fill_keys(struct once__log *log, struct once__work *const *works,
 			 size_t count);
 
+/* After a batch: what will the next ones be like? `plain`: duplicates were met
+ * such as sifting finds; `odd`: there were others, or conflicts. */
+void once__log_expect(struct once__log *log, bool plain, bool odd);
+
 /* Before the claims: which ones are plainly known, by a committed row under the
  * same key with the same fingerprint and no result? Sets `lost`, `stored`,
  * `key_kind`; the others may be new, or not. `stored.msg_id` has no data where
- * the operation is there under another message; `stored_age_ms` isn't told. */
+ * the operation is there under another message; `stored_age_ms` isn't told.
+ * Works of which some have no biz_id are claimed with care instead. */
 bool once__log_sift(struct once__log *log, struct once__pg *pg,
 		    struct once__work *const *works, size_t count);
 

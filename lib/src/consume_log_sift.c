@@ -59,8 +59,10 @@ bool once__log_sift(struct once__log *log, struct once__pg *pg,
 	struct once_bytes letters;
 	char consumer[24];
 
-	if (sql == NULL)
+	if (sql == NULL) {
+		log->careful += log->careful == 0;
 		return true;
+	}
 	once__log_fill_keys(log, works, count);
 	rows = once__pg_exec(
 		pg, ONCE__PG_OURS, sql,
