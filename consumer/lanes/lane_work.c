@@ -65,22 +65,22 @@ static void report_progress(struct lane_work *work, struct strand *strand)
 			 strand->position.next_offset, NULL);
 }
 
-static bool was_stopped_early(const struct once_item *item)
+static bool was_passed_over(const struct once_item *item)
 {
-	return (item->ending == ONCE_DUPLICATE_ENDING ||
-		item->ending == ONCE_CONFLICT_ENDING) &&
-	       item->stage != ONCE_STAGE_DATABASE;
+	return item->ending == ONCE_DUPLICATE_ENDING ||
+	       (item->ending == ONCE_CONFLICT_ENDING &&
+		item->stage != ONCE_STAGE_DATABASE);
 }
 
 static void fit_batch(struct lane_work *work)
 {
 	size_t least = work->options->cfg->batch.max_messages;
-	size_t stopped = 0;
+	size_t passed = 0;
 
-	while (stopped < work->batch.count &&
-	       was_stopped_early(&work->batch.items[stopped]))
-		stopped++;
-	if (stopped < work->batch.count)
+	while (passed < work->batch.count &&
+	       was_passed_over(&work->batch.items[passed]))
+		passed++;
+	if (passed < work->batch.count)
 		work->most = least;
 	else if (work->batch.count == work->most &&
 		 work->most < PARCEL_MOST_BATCHES * least)

@@ -13,6 +13,7 @@
 #include <time.h>
 
 enum {
+	MOST_SIFTED = 16, /* times as many as may be claimed */
 	MOST_REPEATS = 50,
 	REPEAT_FIRST_MS = 1,
 	REPEAT_MAX_MS = 50
@@ -83,7 +84,7 @@ static enum once_status run_range(struct once__batch *batch, size_t from,
 }
 
 /* Where a transaction that begins at `from` ends. What has a mark isn't
- * counted: it will hardly be claimed. */
+ * counted: it will hardly be claimed. Nor will most of what is sifted. */
 static size_t end_of_range(const struct once__batch *batch, size_t from)
 {
 	size_t most = batch->session->max_messages;
@@ -92,6 +93,8 @@ static size_t end_of_range(const struct once__batch *batch, size_t from)
 
 	if (most == 0)
 		return batch->count;
+	if (once__session_sifts(batch->session))
+		most *= MOST_SIFTED;
 	for (; to < batch->count; to++) {
 		unknown += batch->works[to].hit == NULL;
 		if (unknown > most)

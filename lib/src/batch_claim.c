@@ -83,14 +83,41 @@ static bool may_sift(const struct once_session *session)
 	return session->intercept.prefilter == NULL;
 }
 
+bool once__session_sifts(const struct once_session *session)
+{
+	return session->claims.sifts > 0 && may_sift(session);
+}
+
+/* Those that a transaction has more to do with than to pass over them. */
+static size_t count_busy(const struct once__batch *batch, size_t from,
+			 size_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct once__work *work = &batch->works[i];
+
+		count += !work->lost ||
+			 once__handler_duplicate(work->route->handler) != NULL;
+	}
+	return count;
+}
+
 static bool sift(struct once__batch *batch, size_t from, size_t to)
 {
 	struct once_session *session = batch->session;
 
-	if (session->claims.sifts == 0 || !may_sift(session))
+	if (!once__session_sifts(session))
 		return true;
-	return for_each_consumer(batch, pick(batch, from, to, claims),
-				 once__log_sift);
+	if (!for_each_consumer(batch, pick(batch, from, to, claims),
+			       once__log_sift))
+		return false;
+	if (session->max_messages != 0 &&
+	    count_busy(batch, from, to) > session->max_messages)
+		once__pg_fail(
+			session->pg, ONCE__PG_OURS, "P0001",
+			"fewer of them were there before than was expected");
+	return once__pg_failure(session->pg) == NULL;
 }
 
 /* What is in the log counts more than what is in the batch. Looked for before

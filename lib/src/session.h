@@ -61,6 +61,8 @@ struct once_session {
 
 /* Within a transaction: see once_session_brace(). */
 bool once__session_brace(struct once_session *session, struct once_item *item);
+/* Most of what comes is expected to be there before: see once__log_sift(). */
+bool once__session_sifts(const struct once_session *session);
 /* COMMIT if `done`, else ROLLBACK and the failure as a status. */
 enum once_status once__session_finish(struct once_session *session, bool done,
 				      struct once_error *err);

@@ -226,6 +226,45 @@ START_TEST(the_same_msg_id_for_another_operation_is_a_conflict)
 }
 END_TEST
 
+static void rename_all(void)
+{
+	for (size_t i = 0; i < mail.count; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "new %zu", i);
+		mail_set_id(&mail, i, name);
+		mail_set_biz(&mail, i, name);
+	}
+}
+
+/* A look at many is one transaction; if they are new after all, those are as
+ * small as ever. */
+START_TEST(of_known_ones_a_transaction_may_hold_many_and_of_new_ones_not)
+{
+	struct once_session *session;
+
+	trial.max_messages = 5;
+	session = trial_open_session(&trial, NULL);
+	mail_init(&mail, 20);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(trial.stats.committed, 4);
+	mail_again(&mail);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 20);
+	mail_again(&mail);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 20);
+	ck_assert_uint_eq(trial.stats.committed, 1);
+	mail_again(&mail);
+	rename_all();
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 20);
+	ck_assert_uint_ge(trial.stats.committed, 4);
+	ck_assert_int_eq(effects(), 40);
+	once_session_destroy(session);
+}
+END_TEST
+
 /* The batch before it, all of it known, makes the session look before it
  * claims. */
 START_TEST(among_known_ones_each_is_told_as_ever)
@@ -440,6 +479,9 @@ int main(void)
 		       another_payload_under_a_known_operation_is_a_conflict);
 	tcase_add_test(tests,
 		       the_same_msg_id_for_another_operation_is_a_conflict);
+	tcase_add_test(
+		tests,
+		of_known_ones_a_transaction_may_hold_many_and_of_new_ones_not);
 	tcase_add_test(tests, among_known_ones_each_is_told_as_ever);
 	tcase_add_test(tests, null_and_empty_values_are_two_things);
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);

@@ -90,6 +90,7 @@ struct once_session *trial_open_session(struct trial *trial,
 		.routes = routes,
 		.route_count = trial->route_count,
 		.prefilter = trial->prefilter,
+		.max_messages = trial->max_messages,
 		.meanwhile = trial->meanwhile,
 		.meanwhile_arg = trial->meanwhile_arg,
 	};

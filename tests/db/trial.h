@@ -21,6 +21,7 @@ struct trial {
 	struct once_route *routes[TRIAL_ROUTES];
 	size_t route_count;
 	struct once_prefilter *prefilter; /* of sessions opened from then on */
+	size_t max_messages;              /* the same */
 	once_meanwhile_f *meanwhile;      /* the same */
 	void *meanwhile_arg;
 	struct once_session *session;

@@ -185,8 +185,9 @@ struct once_session_options {
 	size_t route_count;
 	const struct once_instance *instance; /* outlives it; NULL: none */
 	struct once_prefilter *prefilter;     /* shared; outlives it; or NULL */
-	size_t max_messages; /* of a transaction, those aside that a prefilter
-				has a mark of; 0: no limit */
+	size_t max_messages; /* of a transaction, aside those that a prefilter
+				has a mark of or that are plain duplicates;
+				0: no limit */
 	unsigned lane;       /* tells an instance's sessions apart */
 	once_log_f *log;     /* NULL: silence */
 	void *log_arg;
