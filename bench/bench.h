@@ -28,11 +28,15 @@ enum {
 struct bench {
 	int64_t messages; /* of a topic */
 	int rounds;
+	int64_t growth_rows;    /* the log's, in the end */
+	int64_t span_s;         /* of each load, where latency is measured */
+	int64_t top_per_second; /* messages; 0: to be found out */
 	struct pg_fixture pg;
 	struct redis_server redis; /* not running until a stage needs it */
 	struct temp_dir dir;
 	char onced[PATH_MAX];  /* the program that is measured */
 	char plugin[PATH_MAX]; /* and its handler */
+	char clock[PATH_MAX];  /* bench_clock.so */
 	int runs;              /* of it: each has a group of its own */
 	pid_t postgres;        /* the servers' processes; 0: not known */
 	pid_t kafka;

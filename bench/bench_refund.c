@@ -2,6 +2,8 @@
  * waited for (setting write=send), one row for the INSERT that onced makes of
  * all messages of a batch (write=bulk), or for one of our own (write=collect).
  * handlers/refund.c is one with more to it. */
+#include "bench_clock.h"
+
 #include <once/handler.h>
 
 #include <string.h>
@@ -20,6 +22,21 @@ static int open_refund(struct once_settings *settings, void **ret_self)
 	if (strcmp(how, "bulk") == 0)
 		*ret_self = &inserts;
 	return 0;
+}
+
+/* Where latency is measured; else there is no clock. */
+static void note_time(const struct once_message *msg)
+{
+	struct once_bytes sent;
+	int64_t sent_ns;
+
+	if (bench_clock_note == NULL)
+		return;
+	sent = once_header(msg, BENCH_CLOCK_HEADER);
+	if (sent.size != sizeof(sent_ns))
+		return;
+	memcpy(&sent_ns, sent.data, sizeof(sent_ns));
+	bench_clock_note(sent_ns);
 }
 
 static enum once_verdict book_refund(void *self, const struct once_message *msg,
@@ -41,6 +58,7 @@ static enum once_verdict book_refund(void *self, const struct once_message *msg,
 		ONCE_TEXT(once_json(msg, "/amount")),
 	};
 
+	note_time(msg);
 	if (self == &collects)
 		once_collect(call, add_refunds, params, 4);
 	else if (self == &inserts)

@@ -53,12 +53,12 @@ static void note_delivery(rd_kafka_t *rk, const rd_kafka_message_t *rkm,
 		      rd_kafka_err2str(rkm->err));
 }
 
-rd_kafka_t *clients_open_producer(const char *bootstrap)
+rd_kafka_t *clients_open_producer(const char *bootstrap, const char *linger_ms)
 {
 	const struct property properties[] = {
 		{ "bootstrap.servers", bootstrap },
 		{ "acks", "1" },
-		{ "linger.ms", "20" },
+		{ "linger.ms", linger_ms },
 		{ "batch.num.messages", "10000" },
 		{ "queue.buffering.max.messages", "100000" },
 		{ "message.send.max.retries", "0" },

@@ -4,9 +4,9 @@
 
 #include "topic.h"
 
-/* For speed: each message sent once, not ever again. One that doesn't arrive
- * ends the run. */
-rd_kafka_t *clients_open_producer(const char *bootstrap);
+/* Each message sent once, not ever again. One that doesn't arrive ends the run.
+ * `linger_ms`: how long one may wait for more, as librdkafka's property. */
+rd_kafka_t *clients_open_producer(const char *bootstrap, const char *linger_ms);
 
 /* A consumer of each partition whose number leaves `index` when divided by
  * `count`, from its beginning on. It joins no group. On any thread. */

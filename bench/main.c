@@ -23,7 +23,15 @@ enum {
 	MESSAGES = 1000000,
 	MESSAGES_MIN = 10000,
 	MESSAGES_MAX = 100000000,
-	ROUNDS = 3
+	ROUNDS = 3,
+	GROWTH = 5000000, /* rows */
+	GROWTH_MIN = 100000,
+	GROWTH_MAX = 1000000000,
+	SPAN_S = 8,
+	SPAN_MIN = 3,
+	SPAN_MAX = 3600,
+	TOP_MIN = 100,
+	TOP_MAX = 10000000
 };
 
 static struct bench bench;
@@ -105,14 +113,25 @@ static pid_t find_server(enum server_kind kind)
 	return (pid_t)read_number(variable, 0, 1, INT32_MAX);
 }
 
-static void init(void)
+static void read_sizes(void)
 {
-	struct once_error err;
-
 	bench.messages = read_number("ONCE_BENCH_MESSAGES", MESSAGES,
 				     MESSAGES_MIN, MESSAGES_MAX);
 	bench.rounds =
 		(int)read_number("ONCE_BENCH_ROUNDS", ROUNDS, 1, ROUNDS_MAX);
+	bench.growth_rows = read_number("ONCE_BENCH_GROWTH", GROWTH, GROWTH_MIN,
+					GROWTH_MAX);
+	bench.span_s =
+		read_number("ONCE_BENCH_SECONDS", SPAN_S, SPAN_MIN, SPAN_MAX);
+	bench.top_per_second =
+		read_number("ONCE_BENCH_TOP_RATE", 0, TOP_MIN, TOP_MAX);
+}
+
+static void init(void)
+{
+	struct once_error err;
+
+	read_sizes();
 	bench.postgres = find_server(SERVER_PG);
 	bench.kafka = find_server(SERVER_KAFKA);
 	onced_process_find(&bench, onced_path);

@@ -1,8 +1,11 @@
 /* onced_process.c - onced as a user runs it. Only what has no good default is
- * in its file, and 2 lanes. */
+ * in its file, and 2 lanes, and a port that is free. */
 #include "onced_process.h"
 
+#include "bench_clock.h"
+
 #include <check.h>
+#include <free_port.h>
 #include <scope.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +32,7 @@ static const char config_format[] = "kafka:\n"
 				    "batch:\n"
 				    "  max_messages: %d\n"
 				    "admin:\n"
-				    "  listen: \"\"\n"
+				    "  listen: 127.0.0.1:%d\n"
 				    "handlers:\n"
 				    "  - name: refund\n"
 				    "    topics: [%s]\n"
@@ -71,6 +74,7 @@ void onced_process_find(struct bench *bench, const char *argument)
 
 	find_own_directory(directory);
 	make_path(bench->plugin, directory, "bench_refund.so");
+	make_path(bench->clock, directory, "bench_clock.so");
 	if (given != NULL)
 		snprintf(bench->onced, sizeof(bench->onced), "%s", given);
 	else
@@ -105,13 +109,28 @@ void onced_process_init(struct onced_process *onced, struct bench *bench,
 	format_prefilter(bench, scenario->prefilter, prefilter);
 	make_path(onced->config, bench->dir.path, "onced.yaml");
 	make_path(onced->log, bench->dir.path, "onced.log");
+	onced->port = free_port_find(1);
+	ck_assert_int_ne(onced->port, -1);
 	file = fopen(onced->config, "we");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, config_format, topic->kafka.bootstrap, topic->kafka.group,
 		++bench->runs, bench->pg.conninfo, scenario->durability,
-		prefilter, scenario->lanes, scenario->max_messages,
+		prefilter, scenario->lanes, scenario->max_messages, onced->port,
 		topic->kafka.topic, bench->plugin, scenario->write);
 	ck_assert_int_eq(fclose(file), 0);
+}
+
+void onced_process_add_clock(struct onced_process *onced,
+			     const struct bench *bench)
+{
+	make_path(onced->moments, bench->dir.path, "moments");
+	snprintf(onced->preload, sizeof(onced->preload), "LD_PRELOAD=%s",
+		 bench->clock);
+	snprintf(onced->moments_variable, sizeof(onced->moments_variable),
+		 BENCH_CLOCK_FILE "=%s", onced->moments);
+	onced->env[0] = onced->preload;
+	onced->env[1] = onced->moments_variable;
+	unlink(onced->moments);
 }
 
 void onced_process_fail(struct onced_process *onced, const char *why)
@@ -130,6 +149,7 @@ static struct process_options make_options(const struct onced_process *onced,
 					   const char *const *argv)
 {
 	struct process_options options = { .argv = argv,
+					   .env = onced->env,
 					   .output = onced->log,
 					   .append = true };
 

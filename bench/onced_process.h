@@ -10,6 +10,12 @@ struct onced_process {
 	struct process process;
 	char config[PATH_MAX];
 	char log[PATH_MAX];
+	int port; /* of its pages */
+	/* with a clock; else empty */
+	char moments[PATH_MAX]; /* the file */
+	char moments_variable[PATH_MAX + 32];
+	char preload[PATH_MAX + 16];
+	const char *env[3];
 };
 
 /* Where the program and the bench's plugin are: `argument` if not NULL, else
@@ -20,6 +26,9 @@ void onced_process_find(struct bench *bench, const char *argument);
 void onced_process_init(struct onced_process *onced, struct bench *bench,
 			const struct scenario *scenario,
 			const struct topic *topic);
+/* Let it write how long each message took (bench_clock.h). */
+void onced_process_add_clock(struct onced_process *onced,
+			     const struct bench *bench);
 /* `onced migrate`, to its end. */
 void onced_process_migrate(struct bench *bench);
 /* `onced run`. */

@@ -15,8 +15,10 @@
 
 struct view {
 	struct bench *bench;
+	int64_t messages;
 	struct onced_process onced;
 	int64_t peak_kib;
+	struct page first; /* its numbers, a tenth being handled */
 };
 
 static int64_t count_handled(void *arg)
@@ -33,13 +35,15 @@ static int64_t count_handled(void *arg)
 		onced_process_fail(&view->onced, why);
 	}
 	view->peak_kib = usage_peak_kib(view->onced.process.pid);
+	if (handled >= view->messages / 10 && view->first.batched == 0)
+		page_read(view->onced.port, &view->first);
 	return handled;
 }
 
 void stage_onced(struct bench *bench, const struct scenario *scenario,
 		 const struct topic *topic, struct outcome *ret_outcome)
 {
-	struct view view = { .bench = bench };
+	struct view view = { .bench = bench, .messages = topic->messages };
 	struct watched watched = {
 		.handled = count_handled,
 		.arg = &view,
@@ -51,6 +55,8 @@ void stage_onced(struct bench *bench, const struct scenario *scenario,
 	onced_process_start(&view.onced, bench);
 	watched.program = view.onced.process.pid;
 	bench_watch(bench, &watched, ret_outcome);
+	page_read(view.onced.port, &ret_outcome->page);
+	page_subtract(&ret_outcome->page, &view.first);
 	onced_process_stop(&view.onced);
 	ret_outcome->peak_kib = view.peak_kib;
 	ret_outcome->booked = topic->different;

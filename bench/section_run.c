@@ -135,8 +135,9 @@ static double percent(double part, double whole)
 	return whole > 0 ? part * 100 / whole : 0;
 }
 
-static void add_outcome(struct scene *scene, const struct scenario *scenario,
-			const struct outcome *outcome)
+void section_add_rate(struct bench *bench, const struct section *section,
+		      const struct scenario *scenario,
+		      const struct outcome *outcome)
 {
 	const struct {
 		const char *unit;
@@ -150,9 +151,9 @@ static void add_outcome(struct scene *scene, const struct scenario *scenario,
 		  true },
 		{ "PostgreSQL, µs",
 		  per_message_us(outcome, outcome->postgres_s),
-		  scene->bench->postgres != 0 },
+		  bench->postgres != 0 },
 		{ "Kafka, µs", per_message_us(outcome, outcome->kafka_s),
-		  scene->bench->kafka != 0 },
+		  bench->kafka != 0 },
 		{ "idle, %",
 		  percent(outcome->machine.idle_s, outcome->machine.all_s),
 		  true },
@@ -162,15 +163,13 @@ static void add_outcome(struct scene *scene, const struct scenario *scenario,
 		{ "peak, MB", (double)outcome->peak_kib * 1024 / 1e6,
 		  outcome->peak_kib != 0 },
 	};
-	struct results *results = &scene->bench->results;
-	const char *section = scene->section->name;
-
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
 		if (figures[i].known)
-			results_add(results, section, scenario->name,
-				    figures[i].unit, figures[i].value);
+			results_add(&bench->results, section->name,
+				    scenario->name, figures[i].unit,
+				    figures[i].value);
 	if (scenario->against != NULL)
-		results_compare(results, section, scenario->name,
+		results_compare(&bench->results, section->name, scenario->name,
 				scenario->against);
 }
 
@@ -188,7 +187,7 @@ static void run_scenario(struct scene *scene, const struct scenario *sparse)
 	scenario.run(scene->bench, &scenario, topic, &outcome);
 	release_redis(scene->bench, scenario.prefilter);
 	check_rows(scene, &scenario, outcome.booked);
-	add_outcome(scene, &scenario, &outcome);
+	scene->section->add(scene->bench, scene->section, &scenario, &outcome);
 }
 
 static void init_topic(struct scene *scene, size_t i)

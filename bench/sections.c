@@ -154,32 +154,68 @@ static const struct goal prefilter_goals[] = {
 	  .enough = 1000000 },
 };
 
+/* ---- latency ---- */
+
+static const struct goal latency_goals[] = {
+	{ "50 % of the top rate", "p99, ms", "COMMIT beside 50 %", .limit = 4,
+	  .at_most = true },
+};
+
+/* ---- stages ---- */
+
+static const struct topic_plan stage_topics[] = {
+	{ .percent = 30 },
+	{ .percent = 150, .repetitions = 60 },
+};
+
+static const struct scenario stage_scenarios[] = {
+	{ .name = "new, once_send", .run = stage_onced },
+	{ .name = "new, once_insert", .run = stage_onced, .write = "bulk" },
+	{ .name = "new, once_insert, local prefilter",
+	  .run = stage_onced,
+	  .write = "bulk",
+	  .prefilter = PREFILTER_LOCAL },
+	{ .name = "60 times each, local prefilter",
+	  .run = stage_onced,
+	  .topic = 1,
+	  .prefilter = PREFILTER_LOCAL },
+	{ .name = "duplicates", .run = stage_onced, .log = LOG_FILLED },
+};
+
 /* ---- all of them ---- */
 
 /* clang-format off */
 #define TOPICS(table) .topics = table, .topic_count = COUNT(table)
-#define SCENARIOS(table) .scenarios = table, .scenario_count = COUNT(table)
+#define SCENARIOS(table, what) \
+	.scenarios = table, .scenario_count = COUNT(table), .add = (what)
 #define GOALS(table) .goals = table, .goal_count = COUNT(table)
 
 const struct section sections[] = {
 	{ "new", "messages that are all new", section_run_scenarios,
-	  TOPICS(plain), SCENARIOS(new_scenarios), GOALS(new_goals) },
+	  TOPICS(plain), SCENARIOS(new_scenarios, section_add_rate), GOALS(new_goals) },
 	{ "duplicates", "messages that were handled before",
 	  section_run_scenarios, TOPICS(duplicate_topics),
-	  SCENARIOS(duplicate_scenarios), GOALS(duplicate_goals) },
+	  SCENARIOS(duplicate_scenarios, section_add_rate), GOALS(duplicate_goals) },
 	{ "lanes", "new messages, by lanes", section_run_scenarios,
-	  TOPICS(half), SCENARIOS(lane_scenarios) },
+	  TOPICS(half), SCENARIOS(lane_scenarios, section_add_rate) },
 	{ "batch", "new messages, by `batch.max_messages`",
-	  section_run_scenarios, TOPICS(half), SCENARIOS(batch_scenarios) },
+	  section_run_scenarios, TOPICS(half), SCENARIOS(batch_scenarios, section_add_rate) },
 	{ "value", "new messages, by the size of their values",
 	  section_run_scenarios, TOPICS(value_topics),
-	  SCENARIOS(value_scenarios) },
+	  SCENARIOS(value_scenarios, section_add_rate) },
 	{ "durability", "new messages, by `database.durability`",
 	  section_run_scenarios, TOPICS(half),
-	  SCENARIOS(durability_scenarios) },
+	  SCENARIOS(durability_scenarios, section_add_rate) },
 	{ "prefilter", "what prefilters save, and what they cost",
 	  section_run_scenarios, TOPICS(prefilter_topics),
-	  SCENARIOS(prefilter_scenarios), GOALS(prefilter_goals) },
+	  SCENARIOS(prefilter_scenarios, section_add_rate), GOALS(prefilter_goals) },
+	{ "latency", "from sending to COMMIT, beside a COMMIT of one row",
+	  section_run_latency, GOALS(latency_goals) },
+	{ "growth", "new messages, while the log becomes long",
+	  section_run_growth, .topics = NULL },
+	{ "stages", "a lane's time for a message, and the source's (fetch)",
+	  section_run_scenarios, TOPICS(stage_topics),
+	  SCENARIOS(stage_scenarios, section_add_stages) },
 	{ 0 },
 };
 /* clang-format on */

@@ -5,6 +5,7 @@
 #define BENCH_STAGE_H
 
 #include "bench.h"
+#include "page.h"
 #include "topic.h"
 #include "usage.h"
 
@@ -31,6 +32,7 @@ struct outcome {
 	double kafka_s;
 	struct usage_machine machine;
 	int64_t peak_kib; /* of onced; 0: it didn't run */
+	struct page page; /* of onced, less that of the first tenth */
 	int64_t booked;   /* refunds that it made of an empty log, in all */
 };
 

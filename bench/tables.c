@@ -13,7 +13,8 @@ static const char create_sql[] =
 	"CREATE TABLE refund (refund_no text COLLATE \"C\" NOT NULL, "
 	"order_no text NOT NULL, sku text NOT NULL, amount numeric NOT NULL, "
 	"booked_at timestamptz NOT NULL DEFAULT now());"
-	"CREATE INDEX refund_no ON refund (refund_no)";
+	"CREATE INDEX refund_no ON refund (refund_no);"
+	"CREATE TABLE little (number int4 NOT NULL)";
 
 static const char digest_sql[] =
 	"SELECT concat((SELECT sum(hashtextextended(concat_ws('|', refund_no, "

@@ -1,5 +1,5 @@
 /* tables.h - what all stages write to: refund and once.consume_log, with the
- * same indexes in each. */
+ * same indexes in each. And `little`, for commits of next to nothing. */
 #ifndef BENCH_TABLES_H
 #define BENCH_TABLES_H
 
@@ -9,8 +9,8 @@ enum {
 	TABLES_CONSUMER_ID = 1 /* of BENCH_SCOPE, in once.consumer */
 };
 
-/* The table refund, and the scope's row. Schema once is made by `onced
- * migrate`. */
+/* The tables refund and little, and the scope's row. Schema once is made by
+ * `onced migrate`. */
 void tables_create(struct bench *bench);
 /* Before each stage: empty as new, */
 void tables_empty(struct bench *bench);

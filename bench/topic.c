@@ -24,6 +24,8 @@ enum {
 	OTHER_IDS = 1 << 30
 };
 
+#define LINGER_MS "20" /* for speed */
+
 /* ---- which messages ---- */
 
 static int64_t round_down(int64_t messages)
@@ -99,7 +101,7 @@ static rd_kafka_resp_err_t send_letter(rd_kafka_t *rk, rd_kafka_topic_t *rkt,
 static void send_place(const struct topic *topic, rd_kafka_t *rk,
 		       rd_kafka_topic_t *rkt, int64_t place)
 {
-	int64_t number = choose_number(topic, place);
+	int64_t number = topic->plan.first + choose_number(topic, place);
 	int64_t id = topic->plan.other_ids ? number + OTHER_IDS : number;
 	int partition = (int)(place % TOPIC_PARTITIONS);
 	rd_kafka_resp_err_t code;
@@ -130,7 +132,8 @@ static void check_ends(struct topic *topic)
 
 static void fill(struct topic *topic)
 {
-	rd_kafka_t *rk = clients_open_producer(topic->kafka.bootstrap);
+	rd_kafka_t *rk =
+		clients_open_producer(topic->kafka.bootstrap, LINGER_MS);
 	rd_kafka_topic_t *rkt =
 		rd_kafka_topic_new(rk, topic->kafka.topic, NULL);
 

@@ -18,6 +18,7 @@ struct topic_plan {
 	int repetitions; /* each message so many times, round and round */
 	bool a_third;    /* is a repetition of one that came before */
 	bool other_ids;  /* the same refunds in other messages */
+	int64_t first;   /* the number of the first refund */
 };
 
 struct topic {
