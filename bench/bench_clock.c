@@ -53,19 +53,34 @@ static void init(void)
 			    0600);
 }
 
-void bench_clock_note(int64_t sent_ns)
+/* Until COMMIT each time is where it begins. */
+void bench_clock_note(int64_t sent_ns, int64_t broker_ms)
 {
 	if (handled_count == MOST_MESSAGES)
 		fail("a transaction has too many messages");
-	handled[handled_count++].began_ns = sent_ns;
+	handled[handled_count++] = (struct moment){
+		.began_ns = sent_ns,
+		.took_ns = { [SINCE_BROKER] = broker_ms * 1000000,
+			     [SINCE_SENT] = sent_ns,
+			     [SINCE_HANDLED] = clock_ns() },
+	};
 }
 
-static void write_moments(int64_t now_ns)
+static void end_moment(struct moment *moment, int64_t now_ns, int64_t unix_ns)
 {
+	for (size_t i = 0; i < SINCE_COUNT; i++)
+		moment->took_ns[i] = (i == SINCE_BROKER ? unix_ns : now_ns) -
+				     moment->took_ns[i];
+}
+
+static void write_moments(void)
+{
+	int64_t now_ns = clock_ns();
+	int64_t unix_ns = clock_ns_of(CLOCK_REALTIME);
 	size_t size = handled_count * sizeof(handled[0]);
 
 	for (size_t i = 0; i < handled_count; i++)
-		handled[i].took_ns = now_ns - handled[i].began_ns;
+		end_moment(&handled[i], now_ns, unix_ns);
 	if (size > 0 && write(file, handled, size) != (ssize_t)size)
 		fail("could not write the times");
 }
@@ -79,7 +94,7 @@ __attribute__((visibility("default"))) PGresult *PQgetResult(PGconn *conn)
 	res = get_result(conn);
 	tag = res == NULL ? "" : PQcmdStatus(res);
 	if (strcmp(tag, "COMMIT") == 0)
-		write_moments(clock_ns());
+		write_moments();
 	if (strcmp(tag, "COMMIT") == 0 || strcmp(tag, "ROLLBACK") == 0)
 		handled_count = 0;
 	return res;

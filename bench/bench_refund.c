@@ -36,7 +36,7 @@ static void note_time(const struct once_message *msg)
 	if (sent.size != sizeof(sent_ns))
 		return;
 	memcpy(&sent_ns, sent.data, sizeof(sent_ns));
-	bench_clock_note(sent_ns);
+	bench_clock_note(sent_ns, once_time_ms(msg));
 }
 
 static enum once_verdict book_refund(void *self, const struct once_message *msg,

@@ -40,7 +40,7 @@ static bool commit_one(struct commits *commits)
 	moment->began_ns = clock_ns();
 	if (!run_sql(commits, "COMMIT"))
 		return false;
-	moment->took_ns = clock_ns() - moment->began_ns;
+	moment->took_ns[0] = clock_ns() - moment->began_ns;
 	commits->moments.count++;
 	return true;
 }

@@ -135,7 +135,7 @@ void section_run_growth(struct bench *bench, const struct section *section)
 		if (wanted > rows)
 			rows = wanted;
 		snprintf(step_names[i], sizeof(step_names[i]),
-			 "%.1f M rows before", (double)rows / 1e6);
+			 "%.3g M rows before", (double)rows / 1e6);
 		rows = drain(bench, section, i, rows);
 	}
 	tables_empty(bench);

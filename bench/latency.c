@@ -1,6 +1,7 @@
 /*
- * latency.c - from a message's sending to the answer of its COMMIT, at shares
- * of the top rate; beside it, the COMMIT of a session that writes one row.
+ * latency.c - from the broker's time of a message to the answer of its COMMIT,
+ * at shares of the top rate; beside it, the COMMIT of a session that writes one
+ * row.
  *
  * The idea: the top rate is what onced handles while a sender on the same
  * machine sends no less. What it drains with nobody sending is more, and nine
@@ -54,7 +55,8 @@ struct trace {
 struct latency {
 	struct bench *bench;
 	const struct section *section;
-	struct kafka_fixture kafka;
+	struct kafka_fixture kafka; /* made anew, with `timed` beside it */
+	struct kafka_fixture timed; /* its topic has the broker's times */
 	struct onced_process onced;
 	struct sender sender;
 	double top_per_second;
@@ -182,13 +184,13 @@ static void add_load(struct latency *latency, const struct load *load,
 	const char *section = latency->section->name;
 
 	if (load->name != NULL) {
-		moments_add(moments, &trace->window, results, section,
-			    load->name);
+		moments_add(moments, &trace->window, SINCE_COUNT, results,
+			    section, load->name);
 		results_add(results, section, load->name, "messages/s",
 			    trace->per_second);
 	}
 	if (load->commits != NULL)
-		moments_add(&trace->commits.moments, &trace->window, results,
+		moments_add(&trace->commits.moments, &trace->window, 1, results,
 			    section, load->commits);
 	if (load->name != NULL && load->commits != NULL)
 		results_compare(results, section, load->name, load->commits);
@@ -211,11 +213,32 @@ static void add_all(struct latency *latency)
 
 /* ---- the run ---- */
 
+static void create_topic(struct latency *latency)
+{
+	static const char *const settings[] = {
+		"message.timestamp.type=LogAppendTime", NULL
+	};
+
+	kafka_fixture_init(&latency->kafka, TOPIC_PARTITIONS);
+	latency->timed = latency->kafka;
+	snprintf(latency->timed.topic, sizeof(latency->timed.topic),
+		 "%.80s-timed", latency->kafka.topic);
+	kafka_fixture_create_topic(&latency->kafka, latency->timed.topic,
+				   TOPIC_PARTITIONS, settings);
+	latency->sender.kafka = &latency->timed;
+}
+
+static void delete_topic(struct latency *latency)
+{
+	kafka_fixture_delete_topic(&latency->kafka, latency->timed.topic);
+	kafka_fixture_fini(&latency->kafka);
+}
+
 /* One onced for all loads, as a service has it. */
 static void start(struct latency *latency)
 {
 	const struct scenario scenario = scenario_of(NULL);
-	struct topic topic = { .kafka = latency->kafka };
+	struct topic topic = { .kafka = latency->timed };
 
 	tables_empty(latency->bench);
 	onced_process_init(&latency->onced, latency->bench, &scenario, &topic);
@@ -230,8 +253,7 @@ static void run_round(struct bench *bench, const struct section *section,
 {
 	struct latency latency = { .bench = bench, .section = section };
 
-	kafka_fixture_init(&latency.kafka, TOPIC_PARTITIONS);
-	latency.sender.kafka = &latency.kafka;
+	create_topic(&latency);
 	start(&latency);
 	latency.top_per_second = (double)bench->top_per_second;
 	if (bench->top_per_second == 0)
@@ -241,7 +263,7 @@ static void run_round(struct bench *bench, const struct section *section,
 	onced_process_stop(&latency.onced);
 	tables_check(bench, latency.sender.sent);
 	add_all(&latency);
-	kafka_fixture_fini(&latency.kafka);
+	delete_topic(&latency);
 }
 
 void section_run_latency(struct bench *bench, const struct section *section)

@@ -38,9 +38,10 @@ static int compare(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Sorted; the caller's. */
+/* Of one kind, sorted; the caller's. */
 static int64_t *select_times(const struct moments *moments,
-			     const struct window *window, size_t *ret_count)
+			     const struct window *window, size_t kind,
+			     size_t *ret_count)
 {
 	int64_t *times = calloc(moments->count + 1, sizeof(*times));
 	size_t count = 0;
@@ -51,7 +52,7 @@ static int64_t *select_times(const struct moments *moments,
 
 		if (moment->began_ns >= window->from_ns &&
 		    moment->began_ns < window->to_ns)
-			times[count++] = moment->took_ns;
+			times[count++] = moment->took_ns[kind];
 	}
 	qsort(times, count, sizeof(*times), compare);
 	*ret_count = count;
@@ -66,24 +67,31 @@ static double find_ms(const int64_t *times, size_t count, double share)
 	return (double)times[rank == 0 ? 0 : rank - 1] / 1e6;
 }
 
-void moments_add(const struct moments *moments, const struct window *window,
-		 struct results *results, const char *section, const char *name)
-{
-	static const struct {
-		const char *unit;
-		double share;
-	} shown[] = {
-		{ "p99, ms", 0.99 },
-		{ "p50, ms", 0.5 },
-		{ "p99.9, ms", 0.999 },
-	};
-	size_t count;
-	int64_t *times = select_times(moments, window, &count);
+static const struct shown {
+	const char *unit;
+	double share;
+} shown[SINCE_COUNT][3] = {
+	{ { "p99, ms", 0.99 }, { "p50, ms", 0.5 }, { "p99.9, ms", 0.999 } },
+	{ { "since sent: p50, ms", 0.5 }, { "since sent: p99, ms", 0.99 } },
+	{ { "since handled: p50, ms", 0.5 },
+	  { "since handled: p99, ms", 0.99 } },
+};
 
-	ck_assert_msg(count > 0, "nothing was timed at: %s", name);
-	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		results_add(results, section, name, shown[i].unit,
-			    find_ms(times, count, shown[i].share));
-	results_add(results, section, name, "of", (double)count);
-	free(times);
+void moments_add(const struct moments *moments, const struct window *window,
+		 size_t kinds, struct results *results, const char *section,
+		 const char *name)
+{
+	size_t count = 0;
+
+	for (size_t kind = 0; kind < kinds; kind++) {
+		int64_t *times = select_times(moments, window, kind, &count);
+
+		ck_assert_msg(count > 0, "nothing was timed at: %s", name);
+		for (size_t i = 0; i < 3 && shown[kind][i].unit != NULL; i++)
+			results_add(
+				results, section, name, shown[kind][i].unit,
+				find_ms(times, count, shown[kind][i].share));
+		free(times);
+	}
+	results_add(results, section, name, "samples", (double)count);
 }

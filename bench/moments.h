@@ -20,10 +20,10 @@ struct window {
 void moments_read(struct moments *moments, const char *path);
 void moments_fini(struct moments *moments);
 
-/* p99, p50, p99.9 of what began in the window, in ms, and how many they are.
- * The name must live on. */
+/* p99, p50, p99.9 of what began in the window, in ms, of the first `kinds` of
+ * times, and how many they are. The name must live on. */
 void moments_add(const struct moments *moments, const struct window *window,
-		 struct results *results, const char *section,
+		 size_t kinds, struct results *results, const char *section,
 		 const char *name);
 
 #endif

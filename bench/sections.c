@@ -209,7 +209,7 @@ const struct section sections[] = {
 	{ "prefilter", "what prefilters save, and what they cost",
 	  section_run_scenarios, TOPICS(prefilter_topics),
 	  SCENARIOS(prefilter_scenarios, section_add_rate), GOALS(prefilter_goals) },
-	{ "latency", "from sending to COMMIT, beside a COMMIT of one row",
+	{ "latency", "from the broker to COMMIT, beside a COMMIT of one row",
 	  section_run_latency, GOALS(latency_goals) },
 	{ "growth", "new messages, while the log becomes long",
 	  section_run_growth, .topics = NULL },

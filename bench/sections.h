@@ -35,7 +35,8 @@ extern const struct section sections[];
 /* Fill the topics; then run all scenarios one after the other, and again for
  * each further round. */
 section_f section_run_scenarios;
-/* From a message's sending to its COMMIT, at shares of the top rate. */
+/* From the broker's time of a message to its COMMIT, at shares of the top rate.
+ */
 section_f section_run_latency;
 /* A topic is drained again and again, while the log becomes long. */
 section_f section_run_growth;
