@@ -126,12 +126,27 @@ static void print_row(const struct results *results, const char *section,
 		results_find(results, section, name, columns->units[0]);
 
 	printf("| %s |", name);
-	print_spread(spread_of(first));
-	print_ratio(results, first);
+	if (first == NULL) {
+		printf(" | | |");
+	} else {
+		print_spread(spread_of(first));
+		print_ratio(results, first);
+	}
 	for (size_t i = 1; i < columns->count; i++)
 		print_median(results_find(results, section, name,
 					  columns->units[i]));
 	printf("\n");
+}
+
+static bool begins_row(const struct results *results, size_t i)
+{
+	const struct figure *figure = &results->figures[i];
+
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(results->figures[k].section, figure->section) == 0 &&
+		    strcmp(results->figures[k].name, figure->name) == 0)
+			return false;
+	return true;
 }
 
 void results_print(const struct results *results, const char *section)
@@ -146,7 +161,7 @@ void results_print(const struct results *results, const char *section)
 		const struct figure *figure = &results->figures[i];
 
 		if (strcmp(figure->section, section) == 0 &&
-		    strcmp(figure->unit, columns.units[0]) == 0)
+		    begins_row(results, i))
 			print_row(results, section, figure->name, &columns);
 	}
 	fflush(stdout);
