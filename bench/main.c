@@ -27,7 +27,7 @@ enum {
 	GROWTH = 5000000, /* rows */
 	GROWTH_MIN = 100000,
 	GROWTH_MAX = 1000000000,
-	SPAN_S = 8,
+	SPAN_S = 6,
 	SPAN_MIN = 3,
 	SPAN_MAX = 3600,
 	TOP_MIN = 100,
