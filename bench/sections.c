@@ -17,10 +17,10 @@ static const struct topic_plan half[] = { { .percent = 50 } };
 static const struct scenario new_scenarios[] = {
 	{ .name = "ceiling", .run = stage_ceiling },
 	{ .name = "once_send", .against = "ceiling", .run = stage_onced },
-	{ .name = "once_collect",
+	{ .name = "once_insert",
 	  .against = "ceiling",
 	  .run = stage_onced,
-	  .write = "collect" },
+	  .write = "bulk" },
 	{ .name = "transaction per message",
 	  .against = "ceiling",
 	  .run = stage_single },
@@ -29,12 +29,12 @@ static const struct scenario new_scenarios[] = {
 
 static const struct goal new_goals[] = {
 	{ "once_send", RATE, "ceiling", .limit = 0.7 },
-	{ "once_collect", RATE, "ceiling", .limit = 0.9 },
+	{ "once_insert", RATE, "ceiling", .limit = 0.9 },
 	{ "once_send", RATE, "transaction per message", .limit = 15 },
 	{ "once_send", "program, µs", .limit = 3, .at_most = true },
-	{ "once_collect", "program, µs", .limit = 3, .at_most = true },
+	{ "once_insert", "program, µs", .limit = 3, .at_most = true },
 	{ "once_send", "peak, MB", .limit = 200, .at_most = true },
-	{ "once_collect", "peak, MB", .limit = 200, .at_most = true },
+	{ "once_insert", "peak, MB", .limit = 200, .at_most = true },
 };
 
 /* ---- duplicates ---- */
@@ -82,8 +82,8 @@ static const struct goal duplicate_goals[] = {
 	{ .name = "ceiling, " label, .run = stage_ceiling, __VA_ARGS__ },    \
 	{ .name = "once_send, " label, .against = "ceiling, " label,         \
 	  .run = stage_onced, __VA_ARGS__ },                                 \
-	{ .name = "once_collect, " label, .against = "ceiling, " label,      \
-	  .run = stage_onced, .write = "collect", __VA_ARGS__ }
+	{ .name = "once_insert, " label, .against = "ceiling, " label,      \
+	  .run = stage_onced, .write = "bulk", __VA_ARGS__ }
 /* clang-format on */
 
 static const struct scenario lane_scenarios[] = {
