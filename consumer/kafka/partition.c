@@ -64,10 +64,10 @@ int64_t partition_start_offset(const struct source_partition *partition)
 void partition_forget_log(struct source_partition *partition)
 {
 	partition->proving = false;
-	partition->suspected = false;
 	partition->anchor.offset = -1;
 	partition->pulled.offset = -1;
-	partition->witness.offset = -1;
+	if (!partition->suspected)
+		partition->witness.offset = -1;
 	partition->gone_anchor = -1;
 	partition->sent_next = -1;
 	partition->sent_pulled.offset = -1;

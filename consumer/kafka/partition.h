@@ -80,7 +80,7 @@ struct source_partition {
 
 	/* Is this the log that we were in? */
 	bool proving;              /* `anchor` has to come first */
-	bool suspected;            /* to be opened again when it isn't busy */
+	bool suspected;            /* until it is opened again and compared */
 	struct once_anchor anchor; /* what was handled last */
 	struct once_anchor
 		pulled; /* what was pulled last; offset -1: nothing */
@@ -108,7 +108,7 @@ bool partition_is_opening(const struct source_partition *partition);
 /* From where it is to be read: `fetch_next`, or what comes before it and is to
  * be compared. */
 int64_t partition_start_offset(const struct source_partition *partition);
-/* A new assignment: nothing is known of its log. */
+/* A new assignment: nothing is known of its log, but that it was suspected. */
 void partition_forget_log(struct source_partition *partition);
 
 struct address partition_address(struct source_partition *partition);

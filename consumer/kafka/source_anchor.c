@@ -30,14 +30,33 @@ static const struct once_anchor *choose_anchor(
 	return anchor;
 }
 
+/* A commit of ours makes Kafka know the group again. So what it acknowledges
+ * while the log is in doubt is no witness. */
+void source_take_witness(struct source_partition *partition,
+			 const struct once_anchor *pulled)
+{
+	if (partition->state == PARTITION_RUNNING && !partition->suspected &&
+	    !partition->proving && pulled->offset >= 0)
+		partition->witness = *pulled;
+}
+
+static void end_proof(struct source_partition *partition)
+{
+	partition->proving = false;
+	partition->suspected = false;
+}
+
 void source_start_proof(struct source_partition *partition,
 			const struct once_position *position)
 {
 	const struct once_anchor *anchor = choose_anchor(partition, position);
 
-	partition->proving = anchor != NULL;
-	if (anchor != NULL)
-		partition->anchor = *anchor;
+	if (anchor == NULL) {
+		end_proof(partition);
+		return;
+	}
+	partition->proving = true;
+	partition->anchor = *anchor;
 }
 
 static void make_anchor(const rd_kafka_message_t *rkm,
@@ -60,7 +79,7 @@ void source_keep_anchor(struct source_partition *partition,
 
 static void note_gone(struct source *source, struct source_partition *partition)
 {
-	partition->proving = false;
+	end_proof(partition);
 	partition->gone_anchor = partition->anchor.offset;
 	partition->witness.offset = -1;
 	numbers_anchor_gone(source->options.numbers, partition->topic);
@@ -110,11 +129,12 @@ bool source_prove(struct source *source, struct source_partition *partition,
 		return true;
 	}
 	make_anchor(rkm, &found);
-	partition->proving = false;
-	if (once_anchors_equal(&found, &partition->anchor))
-		return true;
-	halt_by_anchor(source, partition);
-	return false;
+	if (!once_anchors_equal(&found, &partition->anchor)) {
+		halt_by_anchor(source, partition);
+		return false;
+	}
+	end_proof(partition);
+	return true;
 }
 
 void source_open_past_anchor(struct source *source,
@@ -134,8 +154,7 @@ void source_suspect(struct source *source, struct source_partition *partition,
 		"%s: it may be another log by now; reading what was handled "
 		"last again",
 		why);
-	if (partition->busy)
-		partition->suspected = true;
-	else
+	partition->suspected = true;
+	if (!partition->busy)
 		source_open(source, partition);
 }

@@ -106,6 +106,9 @@ void source_suspect(struct source *source, struct source_partition *partition,
 void source_halt_other_log(struct source *source,
 			   struct source_partition *partition,
 			   const char *what);
+/* `pulled` was, when Kafka was seen to know the group's offset. */
+void source_take_witness(struct source_partition *partition,
+			 const struct once_anchor *pulled);
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm);
 

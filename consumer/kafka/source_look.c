@@ -70,8 +70,7 @@ static void judge_next(struct source *source,
 				 : partition->sent_next;
 
 	if (offset >= ours && offset <= newest) {
-		if (partition->pulled.offset >= 0)
-			partition->witness = partition->pulled;
+		source_take_witness(partition, &partition->pulled);
 		return;
 	}
 	tell_strange(source, partition, offset, ours);

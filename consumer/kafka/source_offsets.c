@@ -100,8 +100,7 @@ static void note_acknowledged(struct source_partition *partition,
 			      int64_t offset)
 {
 	partition->committed_next = offset;
-	if (partition->sent_pulled.offset >= 0)
-		partition->witness = partition->sent_pulled;
+	source_take_witness(partition, &partition->sent_pulled);
 }
 
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,

@@ -35,7 +35,6 @@ void source_open(struct source *source, struct source_partition *partition)
 	if (!partition_is_held(partition))
 		partition_forget_log(partition);
 	source_forget_ahead(partition);
-	partition->suspected = false;
 	partition->fetch_next = -1;
 	partition->stored_next = -1;
 	partition_enter(partition, PARTITION_OPENING);

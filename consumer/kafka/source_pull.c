@@ -151,7 +151,8 @@ static bool is_next(struct source *source, struct source_partition *partition,
 
 static bool may_pull(const struct source_partition *partition)
 {
-	return partition->state == PARTITION_RUNNING && !partition->suspected;
+	return partition->state == PARTITION_RUNNING &&
+	       (!partition->suspected || partition->proving);
 }
 
 /* Good messages, at most so many; 0: none now. What is behind an error that
@@ -294,7 +295,7 @@ static void pull_all(struct source *source)
 			continue;
 		if (at->busy)
 			look_ahead(source, at);
-		else if (at->suspected)
+		else if (!may_pull(at))
 			source_open(source, at);
 		else
 			send_parcel(source, at);

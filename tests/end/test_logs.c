@@ -15,15 +15,21 @@ enum {
 	HANDLED = 10
 };
 
-static void start_and_handle(struct onced_fixture *fixture, struct onced *onced)
+static void start_with(struct onced_fixture *fixture, struct onced *onced,
+		       const struct onced_options *options)
 {
 	onced_fixture_init(fixture, 1);
-	onced_init(onced, fixture, NULL);
+	onced_init(onced, fixture, options);
 	onced_start(onced, NULL);
 	onced_fixture_send_series(fixture, 0, HANDLED);
 	onced_fixture_wait_for_all(fixture, WAIT_MS);
 	onced_wait_until_ready(onced, WAIT_MS);
 	onced_fixture_without_monitor(fixture); /* it knows of one log only */
+}
+
+static void start_and_handle(struct onced_fixture *fixture, struct onced *onced)
+{
+	start_with(fixture, onced, NULL);
 }
 
 struct expectation {
@@ -185,6 +191,52 @@ START_TEST(a_topic_made_again_under_a_busy_process_halts)
 }
 END_TEST
 
+/* The last one is in its handler when the new log is suspected: what is
+ * before it is handled, and committed. */
+static void send_with_a_hanging_one(struct onced_fixture *fixture)
+{
+	struct letter letters[HANDLED + 2];
+	char ids[HANDLED + 2][16];
+
+	for (int i = 0; i < HANDLED + 2; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "new%d", i);
+		letters[i] = (struct letter){ 0, ids[i], ids[i], NULL, "v" };
+	}
+	letters[HANDLED + 1].act = "hang";
+	onced_fixture_send(fixture, letters, HANDLED + 2);
+}
+
+static void hang_until_known_again(struct onced *onced)
+{
+	struct onced_fixture *fixture = onced->fixture;
+
+	onced_fixture_put_file(fixture, "hang");
+	make_topic_again(fixture, 0);
+	send_with_a_hanging_one(fixture);
+	onced_fixture_wait_for_file(fixture, "hanging", WAIT_MS);
+	onced_wait_for_log(onced, "Kafka has forgotten the group's offset",
+			   WAIT_MS);
+	wait_until_committed(fixture, HANDLED + 1);
+	onced_fixture_remove_file(fixture, "hang");
+}
+
+/* A commit of our own makes Kafka know the group again before the log could be
+ * compared: that proves nothing. */
+START_TEST(a_commit_while_the_log_is_suspected_hides_nothing)
+{
+	struct onced_options options = { .batch = "1" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_with(&fixture, &onced, &options);
+	wait_until_committed(&fixture, HANDLED);
+	hang_until_known_again(&onced);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 /* ---- the same log ---- */
 
 static void delete_records(struct onced_fixture *fixture, int64_t before)
@@ -269,6 +321,8 @@ int main(void)
 	tcase_add_loop_test(
 		tests, a_topic_made_again_under_a_running_process_halts, 0, 3);
 	tcase_add_test(tests, a_topic_made_again_under_a_busy_process_halts);
+	tcase_add_test(tests,
+		       a_commit_while_the_log_is_suspected_hides_nothing);
 	tcase_add_test(tests,
 		       a_removed_anchor_proves_nothing_and_halts_nothing);
 	tcase_add_test(tests, an_equal_anchor_is_not_handled_again);
