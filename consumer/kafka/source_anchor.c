@@ -105,6 +105,8 @@ void source_halt_other_log(struct source *source,
 	source_halt(source, partition, why);
 }
 
+/* What was handled of the new log has left its anchor in the database. Without
+ * a word there, a restart or a rebalance would go on from it. */
 static void halt_by_anchor(struct source *source,
 			   struct source_partition *partition)
 {
@@ -115,6 +117,8 @@ static void halt_by_anchor(struct source *source,
 		 "was handled",
 		 (long long)partition->anchor.offset);
 	source_halt_other_log(source, partition, what);
+	if (partition->witness.offset >= 0)
+		source_order(partition, ORDER_DISOWN, NULL);
 }
 
 bool source_prove(struct source *source, struct source_partition *partition,

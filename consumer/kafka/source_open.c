@@ -26,6 +26,7 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->kind = kind;
 	order->address = partition_address(partition);
 	order->parcel = parcel;
+	order->next_offset = partition->fetch_next;
 	mailbox_put(partition->lane->orders, order);
 }
 

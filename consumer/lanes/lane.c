@@ -291,6 +291,18 @@ static void sign_off(struct lane *lane)
 		log_info(NULL, "could not sign off: %s", err.text);
 }
 
+/* Nothing is opened any more, but what is known of a log is still written. */
+static void write_down(struct lane *lane)
+{
+	struct once_error err;
+
+	if (lane_work_open(&lane->work, &err) != ONCE_OK)
+		log_warning(NULL,
+			    "could not write down that a log is another: "
+			    "%s",
+			    err.text);
+}
+
 static void close_session(struct lane *lane)
 {
 	struct once_session *session = lane->session;
@@ -314,6 +326,8 @@ static void *run_lane(void *arg)
 		work_once(lane);
 		atomic_store(&lane->busy_since_ms, 0);
 	}
+	if (status == ONCE_OK && lane->troubles == 0)
+		write_down(lane);
 	if (status == ONCE_OK && atomic_load(&lane->is_last))
 		sign_off(lane);
 	lane_work_fini(&lane->work);

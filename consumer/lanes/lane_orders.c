@@ -47,23 +47,33 @@ static struct order *next_opening(const struct order *order)
 	return (struct order *)order->mail.next;
 }
 
-static void forget_openings(struct lane_work *work,
-			    const struct address *address)
+void lane_work_forget_orders(struct lane_work *work)
 {
-	struct order *kept = NULL;
-
 	while (work->openings != NULL) {
 		struct order *order = work->openings;
 
 		work->openings = next_opening(order);
-		if (order->address.partition == address->partition) {
-			free_order(order);
+		free_order(order);
+	}
+}
+
+/* What is known of the log stays true. */
+static void forget_openings(struct lane_work *work,
+			    const struct address *address)
+{
+	struct order **link = &work->openings;
+
+	while (*link != NULL) {
+		struct order *order = *link;
+
+		if (order->address.partition != address->partition ||
+		    order->kind == ORDER_DISOWN) {
+			link = (struct order **)&order->mail.next;
 			continue;
 		}
-		order->mail.next = (struct mail *)kept;
-		kept = order;
+		*link = next_opening(order);
+		free_order(order);
 	}
-	work->openings = kept;
 }
 
 static enum once_status ask_position(struct lane_work *work,
@@ -139,18 +149,41 @@ static void report_opened(struct lane_work *work, const struct address *address,
 	mailbox_put(work->options->reports, report);
 }
 
+static enum once_status disown(struct lane_work *work,
+			       const struct order *order,
+			       struct once_error *err)
+{
+	const struct address *address = &order->address;
+
+	return once_session_disown_log(
+		work->session, work->options->cfg->kafka.group, address->topic,
+		address->number, order->next_offset, err);
+}
+
+static enum once_status open_one(struct lane_work *work,
+				 const struct order *order,
+				 struct once_error *err)
+{
+	struct once_position position;
+	enum once_status status;
+
+	if (order->kind == ORDER_DISOWN)
+		return disown(work, order, err);
+	status = ask_position(work, order, &position, err);
+	if (status == ONCE_OK)
+		report_opened(work, &order->address, &position);
+	return status;
+}
+
 enum once_status lane_work_open(struct lane_work *work, struct once_error *err)
 {
 	while (work->openings != NULL) {
 		struct order *order = work->openings;
-		struct once_position position;
-		enum once_status status =
-			ask_position(work, order, &position, err);
+		enum once_status status = open_one(work, order, err);
 
 		if (status != ONCE_OK)
 			return status;
 		work->openings = next_opening(order);
-		report_opened(work, &order->address, &position);
 		free_order(order);
 	}
 	return ONCE_OK;
@@ -240,6 +273,7 @@ void lane_work_obey(struct lane_work *work, struct order *order)
 	switch (order->kind) {
 	case ORDER_OPEN:
 	case ORDER_CREATE:
+	case ORDER_DISOWN:
 		add_opening(work, order);
 		return;
 	case ORDER_HANDLE:

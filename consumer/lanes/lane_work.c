@@ -30,6 +30,7 @@ enum once_status lane_work_init(struct lane_work *work,
 void lane_work_fini(struct lane_work *work)
 {
 	/* The source has dropped everything before it lets a lane stop. */
+	lane_work_forget_orders(work);
 	lane_batch_fini(&work->ahead);
 	lane_batch_fini(&work->batch);
 }

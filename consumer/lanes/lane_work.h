@@ -49,6 +49,7 @@ void lane_work_fini(struct lane_work *work);
 
 /* Takes the order. */
 void lane_work_obey(struct lane_work *work, struct order *order);
+void lane_work_forget_orders(struct lane_work *work);
 /* Ask the database for the positions of what is to be opened. */
 enum once_status lane_work_open(struct lane_work *work, struct once_error *err);
 /* After a new session: a strand whose row isn't where the strand says is lost.

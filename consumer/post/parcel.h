@@ -52,6 +52,7 @@ struct address {
 enum order_kind {
 	ORDER_OPEN,   /* where does its position stand? */
 	ORDER_CREATE, /* not there: write `offsets`, then as for OPEN */
+	ORDER_DISOWN, /* it is in another log at `next_offset`: write it down */
 	ORDER_HANDLE, /* `parcel` */
 	ORDER_DROP,   /* forget it, when nothing of it is in flight */
 	ORDER_STOP    /* end the lane */
@@ -62,6 +63,7 @@ struct order {
 	enum order_kind kind;
 	struct address address;
 	struct parcel *parcel;
+	int64_t next_offset;
 	int64_t *offsets; /* by partition number; -1: none */
 	size_t offset_count;
 	bool replace; /* rows that exist are overwritten */

@@ -42,6 +42,12 @@ static const char read_sql[] =
 static const char take_sql[] =
 	"SELECT once.begin_tenure($1::text, $2::text, $3::int4, $4::uuid)";
 
+static const char disown_sql[] =
+	"UPDATE once.position SET anchor_offset = next_offset - 1, "
+	"anchor_time_ms = 0, anchor_hash = decode(repeat('00', 16), 'hex') "
+	"WHERE group_name = $1::text AND topic = $2::text "
+	"AND partition = $3::int4 AND next_offset = $4::int8";
+
 static const char end_tenures_sql[] =
 	"SELECT once.end_tenures($1::text, $2::text, $3::int4[])";
 
@@ -223,6 +229,21 @@ bool once__positions_take(struct once__pg *pg,
 		return false;
 	*ret_tenure = once__rows_int64(rows, 0, 0);
 	return true;
+}
+
+void once__positions_disown(struct once__pg *pg,
+			    const struct once__partition *partition,
+			    int64_t offset)
+{
+	char number[24];
+	char next[24];
+
+	once__pg_make_durable(pg);
+	once__pg_send(pg, ONCE__PG_OURS, disown_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+				  ONCE_TEXT(bytes_text(partition->topic)),
+				  once__pg_int8(number, partition->number),
+				  once__pg_int8(next, offset)));
 }
 
 void once__positions_end_tenures(struct once__pg *pg, const char *group,

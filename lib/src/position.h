@@ -64,6 +64,10 @@ bool once__positions_read(struct once__pg *pg,
 bool once__positions_take(struct once__pg *pg,
 			  const struct once__partition *partition,
 			  const char *instance_id, int64_t *ret_tenure);
+/* Give it an anchor that no message has, if it is at `offset`. */
+void once__positions_disown(struct once__pg *pg,
+			    const struct once__partition *partition,
+			    int64_t offset);
 /* To be said before a position is set otherwise than by handling messages. */
 void once__positions_end_tenures(struct once__pg *pg, const char *group,
 				 const char *topic,

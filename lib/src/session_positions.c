@@ -93,3 +93,18 @@ enum once_status once_session_replace_positions(
 
 	return write_positions(session, &starts, err);
 }
+
+enum once_status once_session_disown_log(struct once_session *session,
+					 const char *group, const char *topic,
+					 int32_t partition, int64_t offset,
+					 struct once_error *err)
+{
+	struct once__partition disowned = { group, topic, partition };
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	once__positions_disown(session->pg, &disowned, offset);
+	return once__session_finish(session, once__pg_wait(session->pg), err);
+}

@@ -160,9 +160,14 @@ START_TEST(a_topic_made_again_under_a_running_process_halts)
 	start_and_handle(&fixture, &onced);
 	wait_until_committed(&fixture, HANDLED);
 	make_topic_again(&fixture, counts[_i]);
-	onced_wait_until_not_ready(&onced, "made again", WAIT_MS);
-	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
-	ck_assert_int_eq(onced_stop(&onced), 0);
+	for (int i = 0; i < 2; i++) { /* a restart is no answer */
+		onced_wait_until_not_ready(&onced, "made again", WAIT_MS);
+		onced_wait_until_not_ready(&onced, "onced seek --topic",
+					   WAIT_MS);
+		ck_assert_int_eq(onced_stop(&onced), 0);
+		if (i == 0)
+			onced_start(&onced, NULL);
+	}
 	seek_to_the_beginning(&onced);
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",

@@ -484,6 +484,15 @@ ONCE_API enum once_status once_session_replace_positions(
 	const int64_t *offsets, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* The log that it stands in isn't the one that it was in: give it an anchor
+ * that no message has, for whoever takes it next. Nothing, if it isn't at
+ * `offset`.
+ */
+ONCE_API enum once_status once_session_disown_log(
+	struct once_session *session, const char *group, const char *topic,
+	int32_t partition, int64_t offset,
+	struct once_error *err) ONCE_MUST_CHECK;
+
 /* What a person does while nobody of the group runs. */
 struct once_seek_options {
 	const char *conninfo;
