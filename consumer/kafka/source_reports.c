@@ -20,6 +20,7 @@ static void take_opened(struct source *source,
 			struct source_partition *partition,
 			const struct once_position *position)
 {
+	partition->busy = false; /* what its lane had came home with this */
 	partition->topic_known = position->topic_known != 0;
 	if (position->next_offset < 0 || source_asks_kafka(source, partition)) {
 		partition->retry_at_ms = 0;
