@@ -5,6 +5,16 @@
  * librdkafka says nothing of that when the topic is there again soon enough.
  * What was pulled while the offset was still there is the witness that the log
  * is compared with then.
+ *
+ * The rule: a witness is of the old log. Between the topic's end and the
+ * comparison, messages of the new log are pulled, handled and committed, and by
+ * that commit Kafka knows the group again:
+ *
+ *	seen to be gone, nothing in hand    opened again at once
+ *	seen to be gone, a parcel in hand   nothing is pulled; it ends first
+ *	opened again, not compared yet      `proving`
+ *
+ * So in none of these does a witness change, nor with a new assignment.
  */
 #include "source_impl.h"
 
