@@ -34,6 +34,7 @@ struct kafka_config {
 	char *group;
 	char *instance_id; /* "": dynamic membership */
 	enum start_from start_from;
+	size_t max_memory; /* of messages that aren't handled yet, in bytes */
 	struct name_value *properties;
 	size_t property_count;
 };

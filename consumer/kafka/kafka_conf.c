@@ -95,6 +95,36 @@ static enum once_status set_all(rd_kafka_conf_t *conf,
 	return status;
 }
 
+static enum once_status set_number(rd_kafka_conf_t *conf, const char *name,
+				   size_t value, struct once_error *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%zu", value);
+	return set(conf, name, text, err);
+}
+
+static enum once_status set_memory(rd_kafka_conf_t *conf,
+				   const struct kafka_memory *memory,
+				   struct once_error *err)
+{
+	const struct {
+		const char *name;
+		size_t value;
+	} limits[] = {
+		{ "queued.max.messages.kbytes", memory->queue_values / 1024 },
+		{ "queued.min.messages", memory->queue_count },
+		{ "fetch.message.max.bytes", memory->fetch_values },
+		{ "fetch.max.bytes", memory->fetch_whole },
+	};
+	enum once_status status = ONCE_OK;
+
+	for (size_t i = 0;
+	     i < sizeof(limits) / sizeof(limits[0]) && status == ONCE_OK; i++)
+		status = set_number(conf, limits[i].name, limits[i].value, err);
+	return status;
+}
+
 static enum once_status set_ours(rd_kafka_conf_t *conf,
 				 const struct kafka_config *kafka,
 				 struct once_error *err)
@@ -127,12 +157,15 @@ void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
 }
 
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
+				   const struct kafka_memory *memory,
 				   struct once_error *err)
 {
 	const struct kafka_config *kafka = &cfg->kafka;
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	enum once_status status = set_all(conf, defaults, COUNT_DEFAULTS, err);
 
+	if (status == ONCE_OK && memory != NULL)
+		status = set_memory(conf, memory, err);
 	for (size_t i = 0; i < kafka->property_count && status == ONCE_OK; i++)
 		status = set(conf, kafka->properties[i].name,
 			     kafka->properties[i].value, err);
@@ -149,7 +182,7 @@ rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 rd_kafka_conf_t *kafka_conf_create_onlooker(const struct config *cfg,
 					    struct once_error *err)
 {
-	rd_kafka_conf_t *conf = kafka_conf_create(cfg, err);
+	rd_kafka_conf_t *conf = kafka_conf_create(cfg, NULL, err);
 
 	if (conf == NULL ||
 	    set_all(conf, looking, COUNT_LOOKING, err) == ONCE_OK)

@@ -2,14 +2,16 @@
 #ifndef ONCED_KAFKA_CONF_H
 #define ONCED_KAFKA_CONF_H
 
-#include "config.h"
+#include "kafka_memory.h"
 
 #include <librdkafka/rdkafka.h>
 #include <stdbool.h>
 
 /* A consumer that stores and commits only what we tell it. `opaque` and the
- * callbacks are the caller's to set. NULL: see `err`. */
+ * callbacks are the caller's to set. `memory` NULL: it reads little. NULL: see
+ * `err`. */
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
+				   const struct kafka_memory *memory,
 				   struct once_error *err);
 
 /* One without a group, that is told of the ends of partitions. */

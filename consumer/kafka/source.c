@@ -110,6 +110,94 @@ static void note_error(rd_kafka_t *rk, int error, const char *reason,
 			 reason);
 }
 
+/* ---- the consumer ---- */
+
+static rd_kafka_t *create_consumer(struct source *source,
+				   struct once_error *err)
+{
+	rd_kafka_conf_t *conf =
+		kafka_conf_create(source->options.cfg, &source->memory, err);
+	rd_kafka_t *rk;
+	char text[400];
+
+	if (conf == NULL)
+		return NULL;
+	rd_kafka_conf_set_opaque(conf, source);
+	rd_kafka_conf_set_log_cb(conf, watch_log);
+	rd_kafka_conf_set_rebalance_cb(conf, source_rebalance);
+	rd_kafka_conf_set_offset_commit_cb(conf, source_note_commit);
+	rd_kafka_conf_set_error_cb(conf, note_error);
+	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));
+	if (rk == NULL) {
+		rd_kafka_conf_destroy(conf);
+		error_set(err, ONCE_CONFIG, "could not make a consumer: %s",
+			  text);
+		return NULL;
+	}
+	rd_kafka_poll_set_consumer(rk);
+	return rk;
+}
+
+static void wake_on_events(struct source *source)
+{
+	rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(source->rk);
+
+	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
+	rd_kafka_queue_destroy(queue);
+}
+
+static enum once_status open_consumer(struct source *source,
+				      struct once_error *err)
+{
+	source->rk = create_consumer(source, err);
+	if (source->rk == NULL)
+		return ONCE_CONFIG;
+	wake_on_events(source);
+	return kafka_conf_check(source->rk, err);
+}
+
+static rd_kafka_topic_partition_list_t *list_topics(const struct config *cfg)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(8);
+
+	for (size_t i = 0; i < cfg->route_count; i++)
+		for (size_t k = 0; k < cfg->routes[i].topic_count; k++)
+			rd_kafka_topic_partition_list_add(
+				list, cfg->routes[i].topics[k],
+				RD_KAFKA_PARTITION_UA);
+	return list;
+}
+
+static enum once_status subscribe(struct source *source, struct once_error *err)
+{
+	rd_kafka_topic_partition_list_t *list =
+		list_topics(source->options.cfg);
+	rd_kafka_resp_err_t error = rd_kafka_subscribe(source->rk, list);
+
+	rd_kafka_topic_partition_list_destroy(list);
+	if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG, "could not subscribe: %s",
+			 rd_kafka_err2str(error));
+}
+
+/* The handle that has asked joins no group. */
+static enum once_status join(struct source *source, size_t partitions,
+			     struct once_error *err)
+{
+	enum once_status status;
+
+	source_divide_memory(source, partitions);
+	rd_kafka_destroy(source->rk);
+	source->rk = NULL;
+	status = open_consumer(source, err);
+	if (status == ONCE_OK)
+		status = subscribe(source, err);
+	return status;
+}
+
 /* ---- the loop ---- */
 
 static void sleep_until_woken(struct source *source)
@@ -149,18 +237,37 @@ static void wait_for_parcels(struct source *source)
 	}
 }
 
+static void join_when_answered(struct source *source)
+{
+	struct once_error err;
+	size_t partitions;
+
+	while (is_running(source) &&
+	       !source_count_partitions(source, &partitions)) {
+		serve_consumer(source); /* it tells why there is no answer */
+		source_publish_on_timer(source);
+	}
+	if (!is_running(source) || join(source, partitions, &err) == ONCE_OK)
+		return;
+	log_error(NULL, "%s", err.text);
+	atomic_store(&source->ending, SOURCE_FAILED);
+}
+
 static void *run_source(void *arg)
 {
 	struct source *source = arg;
 	int running = SOURCE_RUNNING;
 
+	join_when_answered(source);
 	while (is_running(source)) {
 		turn(source);
 		sleep_until_woken(source);
 	}
-	rd_kafka_consumer_close(source->rk); /* calls source_rebalance() */
+	if (source->rk != NULL)
+		rd_kafka_consumer_close(source->rk); /* source_rebalance() */
 	source_let_go(source);
-	if (atomic_load(&source->ending) == SOURCE_RUNNING) {
+	if (source->rk != NULL &&
+	    atomic_load(&source->ending) == SOURCE_RUNNING) {
 		wait_for_parcels(source);
 		rd_kafka_destroy(source->rk);
 		source->rk = NULL;
@@ -171,40 +278,6 @@ static void *run_source(void *arg)
 }
 
 /* ---- made and unmade by main ---- */
-
-static rd_kafka_t *create_consumer(struct source *source,
-				   struct once_error *err)
-{
-	rd_kafka_conf_t *conf = kafka_conf_create(source->options.cfg, err);
-	rd_kafka_t *rk;
-	char text[400];
-
-	if (conf == NULL)
-		return NULL;
-	rd_kafka_conf_set_opaque(conf, source);
-	rd_kafka_conf_set_log_cb(conf, watch_log);
-	rd_kafka_conf_set_rebalance_cb(conf, source_rebalance);
-	rd_kafka_conf_set_offset_commit_cb(conf, source_note_commit);
-	rd_kafka_conf_set_error_cb(conf, note_error);
-	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));
-	if (rk == NULL) {
-		rd_kafka_conf_destroy(conf);
-		error_set(err, ONCE_CONFIG, "could not make a consumer: %s",
-			  text);
-		return NULL;
-	}
-	rd_kafka_poll_set_consumer(rk);
-	return rk;
-}
-
-static void wake_on_events(struct source *source)
-{
-	rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(source->rk);
-
-	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
-				       "\1\0\0\0\0\0\0\0", 8);
-	rd_kafka_queue_destroy(queue);
-}
 
 enum once_status source_create(const struct source_options *options,
 			       struct source **ret_source,
@@ -226,16 +299,13 @@ enum once_status source_create(const struct source_options *options,
 		       sizeof(rd_kafka_message_t *));
 	if (status == ONCE_OK && source->pulled == NULL)
 		status = error_no_memory(err);
-	if (status == ONCE_OK) {
-		source->rk = create_consumer(source, err);
-		status = source->rk == NULL ? ONCE_CONFIG
-					    : kafka_conf_check(source->rk, err);
-	}
+	kafka_memory_divide(options->cfg, 1, &source->memory);
+	if (status == ONCE_OK)
+		status = open_consumer(source, err);
 	if (status != ONCE_OK) {
 		source_destroy(source);
 		return status;
 	}
-	wake_on_events(source);
 	*ret_source = source;
 	return ONCE_OK;
 }
@@ -243,19 +313,6 @@ enum once_status source_create(const struct source_options *options,
 struct mailbox *source_reports(struct source *source)
 {
 	return &source->reports;
-}
-
-static rd_kafka_topic_partition_list_t *list_topics(const struct config *cfg)
-{
-	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(8);
-
-	for (size_t i = 0; i < cfg->route_count; i++)
-		for (size_t k = 0; k < cfg->routes[i].topic_count; k++)
-			rd_kafka_topic_partition_list_add(
-				list, cfg->routes[i].topics[k],
-				RD_KAFKA_PARTITION_UA);
-	return list;
 }
 
 static struct source_lane *list_lanes(struct mailbox *const *orders,
@@ -272,14 +329,6 @@ enum once_status source_start(struct source *source,
 			      struct mailbox *const *lanes,
 			      struct once_error *err)
 {
-	rd_kafka_topic_partition_list_t *list =
-		list_topics(source->options.cfg);
-	rd_kafka_resp_err_t error = rd_kafka_subscribe(source->rk, list);
-
-	rd_kafka_topic_partition_list_destroy(list);
-	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return error_set(err, ONCE_CONFIG, "could not subscribe: %s",
-				 rd_kafka_err2str(error));
 	source->lanes = list_lanes(lanes, source->options.cfg->lanes);
 	if (source->lanes == NULL)
 		return error_no_memory(err);

@@ -2,6 +2,7 @@
  * source_impl.h - the source from within. Its parts:
  *
  *	source.c           the thread: what wakes it, what it does then
+ *	source_memory.c    how much may wait to be handled
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
  *	source_assign.c    which partitions librdkafka reads
@@ -18,6 +19,7 @@
 #ifndef ONCED_SOURCE_IMPL_H
 #define ONCED_SOURCE_IMPL_H
 
+#include "kafka_memory.h"
 #include "mailbox.h"
 #include "partition.h"
 #include "source.h"
@@ -47,6 +49,7 @@ struct source {
 	struct source_options options;
 	struct source_lane *lanes; /* options.cfg->lanes of them */
 	rd_kafka_t *rk;
+	struct kafka_memory memory;
 	int wake_fd; /* an eventfd: queues, reports and stop write to it */
 	struct mailbox reports;
 	pthread_t thread;
@@ -78,6 +81,14 @@ struct source {
 	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
 };
+
+/* source_memory.c */
+/* Of all topics; asks Kafka, on a handle that is in no group yet. false: it
+ * hasn't answered. */
+bool source_count_partitions(struct source *source, size_t *ret_count);
+void source_divide_memory(struct source *source, size_t partitions);
+/* After an assignment: is it as was reckoned with? */
+void source_check_memory(struct source *source);
 
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 
 enum {
-	AT_ONCE = 200, /* are asked for; `max_bytes` is kept by so many */
+	AT_FIRST = 20, /* are asked for, while their size isn't known */
+	AT_ONCE = 200, /* at most: memory and `max_bytes` are kept by so many */
 	SLOW_MS = 100
 };
 
@@ -211,11 +212,29 @@ static struct parcel *make_parcel(const struct source_partition *partition,
 	return parcel;
 }
 
+/* How many more a parcel may have, by the size of those that it has. */
+static size_t room_for(const struct source *source,
+		       const struct source_partition *partition, size_t count,
+		       size_t bytes)
+{
+	size_t room = partition->parcel_size - count;
+	size_t most = source->memory.parcel_memory;
+	size_t used = bytes + count * KAFKA_MESSAGE_COST;
+	size_t fit = AT_FIRST;
+
+	if (bytes >= source->options.cfg->batch.max_bytes || used >= most)
+		return 0;
+	if (count > 0)
+		fit = (most - used) * count / used + 1;
+	if (fit > AT_ONCE)
+		fit = AT_ONCE;
+	return fit < room ? fit : room;
+}
+
 /* What was looked at ahead, and what is there. */
 static size_t pull_messages(struct source *source,
 			    struct source_partition *partition)
 {
-	const struct batch_config *limits = &source->options.cfg->batch;
 	rd_kafka_message_t **pulled = source->pulled;
 	size_t count = partition->ahead != NULL;
 	size_t added = count;
@@ -224,14 +243,14 @@ static size_t pull_messages(struct source *source,
 	pulled[0] = partition->ahead;
 	partition->ahead = NULL;
 	do {
-		size_t room = partition->parcel_size - count;
+		size_t room;
 
 		for (size_t i = count - added; i < count; i++)
 			bytes += pulled[i]->len + pulled[i]->key_len;
-		if (room == 0 || bytes >= limits->max_bytes)
+		room = room_for(source, partition, count, bytes);
+		if (room == 0)
 			break;
-		added = pull_some(source, partition, pulled + count,
-				  room < AT_ONCE ? room : AT_ONCE);
+		added = pull_some(source, partition, pulled + count, room);
 		count += added;
 	} while (added > 0);
 	return count;

@@ -141,6 +141,7 @@ static void take_partitions(struct source *source,
 	for (int i = 0; i < list->cnt; i++)
 		take_partition(source, list->elems[i].topic,
 			       list->elems[i].partition);
+	source_check_memory(source);
 	source_acknowledge(source);
 	source_publish(source); /* or nothing would be seen to be waited for */
 	atomic_store(&source->joined, true);

@@ -265,7 +265,7 @@ enum once_status source_find_offsets(const struct config *cfg,
 	*ret_offsets = NULL;
 	if (status != ONCE_OK)
 		return status;
-	conf = kafka_conf_create(cfg, err);
+	conf = kafka_conf_create(cfg, NULL, err);
 	if (conf == NULL)
 		return ONCE_CONFIG;
 	rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof(text));

@@ -38,7 +38,7 @@ static enum once_status find_missing(const struct config *cfg,
 enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
 				     struct once_error *err)
 {
-	rd_kafka_conf_t *conf = kafka_conf_create(cfg, err);
+	rd_kafka_conf_t *conf = kafka_conf_create(cfg, NULL, err);
 	const rd_kafka_metadata_t *metadata = NULL;
 	enum once_status status = ONCE_OK;
 	rd_kafka_resp_err_t error;

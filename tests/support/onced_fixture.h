@@ -105,6 +105,7 @@ struct onced_options {
 	const char *crashes;   /* "2" */
 	const char *batch;     /* messages at most; "500" */
 	const char *settings;  /* one more of the handler's: "name=value" */
+	const char *memory;    /* kafka.max_memory; as a user has it */
 	const char *property;  /* one more of Kafka's: "name=value" */
 	const char *session;   /* lines instead of a session's times; 6 s */
 	const char *route;     /* more lines of the route */

@@ -41,11 +41,15 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
 		"  start_from: %s\n"
+		"%s%s%s"
 		"  properties:\n"
 		"%s%s%s%s",
 		or_else(options->brokers, kafka->bootstrap), kafka->group,
 		or_else(options->instance_id, ""),
 		or_else(options->start_from, "database"),
+		options->memory == NULL ? "" : "  max_memory: ",
+		or_else(options->memory, ""),
+		options->memory == NULL ? "" : "\n",
 		or_else(options->session, "    - session.timeout.ms=6000\n"
 					  "    - heartbeat.interval.ms=300\n"),
 		options->property == NULL ? "" : "    - ",

@@ -56,7 +56,7 @@ static enum once_status check_effective(struct name_value *properties,
 					size_t count, struct once_error *err)
 {
 	struct config cfg = make_config(properties, count);
-	rd_kafka_conf_t *conf = kafka_conf_create(&cfg, err);
+	rd_kafka_conf_t *conf = kafka_conf_create(&cfg, NULL, err);
 	enum once_status status;
 	rd_kafka_t *rk;
 

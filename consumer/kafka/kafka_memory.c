@@ -1,0 +1,74 @@
+/*
+ * A partition's share has three parts: what a lane has in hand, what one fetch
+ * may bring to a queue that is almost full, and what waits in the queue. The
+ * last is by far the largest: a full queue isn't filled again for a second
+ * (librdkafka before 2.2), so it has to last that long.
+ *
+ * A queue's share is spent on values by half, on messages by half: whatever
+ * their size, both together stay within it.
+ */
+#include "kafka_memory.h"
+
+#include <string.h>
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+
+enum {
+	/* Compressed, a fetch is so many times as large when it is unpacked;
+	 * and so much more than their bytes do small messages take. */
+	UNPACKED = 4
+};
+
+/* A producer's batch may have 1 MiB, and is never fetched in pieces. */
+#define LEAST_SHARE (2 * MIB)
+#define LEAST_HAND MIB
+#define LEAST_FETCH (64 * KIB)
+#define MOST_FETCH MIB
+#define LEAST_WHOLE MIB
+#define MOST_WHOLE (16 * MIB)
+#define MOST_QUEUE (1024 * MIB) /* librdkafka takes 2 GiB */
+
+static size_t at_most(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t at_least(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+void kafka_memory_divide(const struct config *cfg, size_t partitions,
+			 struct kafka_memory *ret_memory)
+{
+	size_t count = at_least(partitions, 1);
+	size_t share = cfg->kafka.max_memory / count;
+	size_t used = at_least(share, LEAST_SHARE);
+	/* Small messages take twice their bytes. */
+	size_t hand = at_most(at_least(2 * cfg->batch.max_bytes, LEAST_HAND),
+			      used / 4);
+	size_t fetch = at_most(UNPACKED * MOST_FETCH, used / 4);
+	size_t queue = at_most(used - hand - fetch, MOST_QUEUE);
+
+	*ret_memory = (struct kafka_memory){
+		.partitions = count,
+		.share = share,
+		.least = count * LEAST_SHARE,
+		.queue_values = queue / 2,
+		.queue_count = queue / 2 / KAFKA_MESSAGE_COST,
+		.fetch_values = at_least(fetch / UNPACKED, LEAST_FETCH),
+		.fetch_whole = at_most(
+			at_least(cfg->kafka.max_memory / 8, LEAST_WHOLE),
+			MOST_WHOLE),
+		.parcel_memory = hand,
+	};
+}
+
+bool kafka_memory_is_overruled(const struct config *cfg)
+{
+	for (size_t i = 0; i < cfg->kafka.property_count; i++)
+		if (strncmp(cfg->kafka.properties[i].name, "queued.", 7) == 0)
+			return true;
+	return false;
+}

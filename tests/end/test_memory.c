@@ -1,0 +1,139 @@
+/*
+ * test_memory.c - what waits to be handled takes no more memory than
+ * kafka.max_memory says, however much Kafka has and whatever the handler does.
+ */
+#include "onced_fixture.h"
+#include "servers.h"
+#include "suite.h"
+
+#include <clock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	WAIT_MS = 40000,
+	STILL_MS = 2500, /* a full queue is looked at every second */
+	BACKLOG_KIB = 96 * 1024,
+	VALUE_SIZE = 3000,
+	LETTERS = BACKLOG_KIB / 3 + 1,
+	AT_ONCE = 2048,
+	MARGIN_KIB = 4 * 1024 /* sessions, statements, what malloc keeps */
+};
+
+static char value[VALUE_SIZE + 1];
+
+static int64_t read_kib(struct onced *onced, const char *name)
+{
+	char path[64];
+	char line[256];
+	long long kib = -1;
+	size_t length = strlen(name);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status",
+		 (int)onced->process.pid);
+	file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (strncmp(line, name, length) == 0)
+			kib = atoll(line + length);
+	fclose(file);
+	ck_assert_int_gt(kib, 0);
+	return kib;
+}
+
+static void send_backlog(struct onced_fixture *fixture)
+{
+	static struct letter letters[AT_ONCE];
+
+	memset(value, 'v', VALUE_SIZE);
+	for (int sent = 0; sent < LETTERS; sent += AT_ONCE) {
+		for (int i = 0; i < AT_ONCE; i++)
+			letters[i] = (struct letter){
+				.partition = i % fixture->partitions,
+				.act = "hang",
+				.value = value,
+			};
+		onced_fixture_send(fixture, letters, AT_ONCE);
+	}
+}
+
+/* Until nothing more is fetched; the most that it had. */
+static int64_t wait_until_full(struct onced *onced)
+{
+	struct timespec moment = { 0, 50000000 };
+	int64_t since_ms = clock_ms();
+	int64_t most = read_kib(onced, "VmHWM:");
+
+	while (clock_ms() - since_ms < STILL_MS) {
+		int64_t now = read_kib(onced, "VmHWM:");
+
+		if (now > most)
+			since_ms = clock_ms();
+		most = now;
+		nanosleep(&moment, NULL);
+	}
+	return most;
+}
+
+/* What it takes on top of what it had when it was empty, in KiB. */
+static int64_t measure(int partitions, const char *memory)
+{
+	struct onced_options options = { .memory = memory,
+					 .route = "    timeout: 60s\n" };
+	struct onced_fixture fixture;
+	struct onced onced;
+	int64_t empty;
+	int64_t full;
+
+	onced_fixture_init(&fixture, partitions);
+	onced_fixture_without_monitor(&fixture);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_put_file(&fixture, "hang");
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	empty = read_kib(&onced, "VmRSS:");
+	send_backlog(&fixture);
+	full = wait_until_full(&onced);
+	printf("%d partitions, %s: %lld KiB, then %lld KiB\n", partitions,
+	       memory, (long long)empty, (long long)full);
+	onced_kill(&onced);
+	onced_fixture_fini(&fixture);
+	return full - empty;
+}
+
+/* C92 */
+START_TEST(a_backlog_in_many_partitions_takes_what_the_budget_allows)
+{
+	int64_t taken = measure(32, "64MiB");
+
+	ck_assert_int_lt(taken, 64 * 1024 + MARGIN_KIB);
+	ck_assert_int_gt(taken, 8 * 1024);
+}
+END_TEST
+
+START_TEST(one_partition_has_the_budget_for_itself_and_no_more)
+{
+	int64_t taken = measure(1, "32MiB");
+
+	ck_assert_int_lt(taken, 32 * 1024 + MARGIN_KIB);
+	ck_assert_int_gt(taken, 8 * 1024);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("memory");
+	TCase *tests = tcase_create("all");
+
+	servers_need(NEED(PG) | NEED(KAFKA));
+	tcase_add_test(
+		tests,
+		a_backlog_in_many_partitions_takes_what_the_budget_allows);
+	tcase_add_test(tests,
+		       one_partition_has_the_budget_for_itself_and_no_more);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
