@@ -97,6 +97,112 @@ START_TEST(an_unsafe_effective_value_is_found_after_creation)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+#define MIB ((size_t)1024 * 1024)
+
+static struct kafka_memory divide(size_t budget, size_t partitions)
+{
+	struct config cfg = { .kafka = { .max_memory = budget },
+			      .batch = { 500, 4 * MIB } };
+	struct kafka_memory memory;
+
+	kafka_memory_divide(&cfg, partitions, &memory);
+	return memory;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* All that a partition may have, if its messages are so large. A fetch comes on
+ * top of a queue that had room for one more message. */
+static size_t most_of(const struct kafka_memory *memory, size_t value)
+{
+	size_t each = value + 400; /* measured: 390 */
+	size_t queue =
+		smaller(memory->queue_count, memory->queue_values / value + 1);
+
+	return queue * each + memory->fetch_values * each / (value + 40) +
+	       memory->parcel_memory;
+}
+
+START_TEST(all_partitions_together_stay_within_the_memory)
+{
+	static const size_t budgets[] = { 16 * MIB, 128 * MIB, 2048 * MIB };
+	static const size_t counts[] = { 1, 4, 8, 64, 1000 };
+	static const size_t values[] = { 100, 430, 3000, 100000 };
+
+	for (size_t b = 0; b < 3; b++)
+		for (size_t c = 0; c < 5; c++)
+			for (size_t v = 0; v < 4; v++) {
+				struct kafka_memory memory =
+					divide(budgets[b], counts[c]);
+
+				if (memory.least > budgets[b])
+					continue;
+				ck_assert_uint_le(
+					counts[c] * most_of(&memory, values[v]),
+					budgets[b] + counts[c] * values[v]);
+			}
+}
+END_TEST
+
+START_TEST(four_partitions_have_a_second_of_the_top_rate_in_their_queues)
+{
+	struct kafka_memory memory = divide(128 * MIB, 4);
+
+	ck_assert_uint_gt(
+		smaller(memory.queue_count, memory.queue_values / 430),
+		60000 / 4);
+}
+END_TEST
+
+START_TEST(too_little_memory_still_lets_every_partition_move)
+{
+	struct kafka_memory little = divide(16 * MIB, 1000);
+	struct kafka_memory least = divide(little.least, 1000);
+
+	ck_assert_uint_eq(little.least, 2000 * MIB);
+	ck_assert_uint_gt(little.queue_count, 100);
+	ck_assert_uint_eq(little.queue_values, least.queue_values);
+	ck_assert_uint_eq(little.fetch_values, least.fetch_values);
+	ck_assert_uint_eq(little.parcel_memory, least.parcel_memory);
+	ck_assert_uint_eq(divide(2 * MIB, 0).partitions, 1);
+}
+END_TEST
+
+static void get_effective(struct name_value *properties, size_t count,
+			  const char *name, char *ret_value, size_t size)
+{
+	struct config cfg = make_config(properties, count);
+	struct kafka_memory memory = divide(128 * MIB, 4);
+	struct once_error err;
+	rd_kafka_conf_t *conf = kafka_conf_create(&cfg, &memory, &err);
+
+	ck_assert_ptr_nonnull(conf);
+	ck_assert_int_eq(rd_kafka_conf_get(conf, name, ret_value, &size),
+			 RD_KAFKA_CONF_OK);
+	rd_kafka_conf_destroy(conf);
+}
+
+START_TEST(the_users_own_limits_take_the_place_of_those_that_follow)
+{
+	char name[] = "queued.max.messages.kbytes";
+	char limit[] = "2048";
+	struct name_value properties[] = { { .name = name, .value = limit } };
+	struct config cfg = make_config(properties, 1);
+	char value[32];
+
+	get_effective(NULL, 0, name, value, sizeof(value));
+	ck_assert_str_eq(value, "10240");
+	get_effective(properties, 1, name, value, sizeof(value));
+	ck_assert_str_eq(value, "2048");
+	ck_assert(kafka_memory_is_overruled(&cfg));
+}
+END_TEST
+
 START_TEST(librdkafka_is_asked_about_properties)
 {
 	ck_assert_ptr_null(
@@ -315,6 +421,15 @@ int main(void)
 		       what_guards_against_loss_is_set_whatever_the_user_wrote);
 	tcase_add_test(tests,
 		       an_unsafe_effective_value_is_found_after_creation);
+	tcase_add_test(tests, all_partitions_together_stay_within_the_memory);
+	tcase_add_test(
+		tests,
+		four_partitions_have_a_second_of_the_top_rate_in_their_queues);
+	tcase_add_test(tests,
+		       too_little_memory_still_lets_every_partition_move);
+	tcase_add_test(
+		tests,
+		the_users_own_limits_take_the_place_of_those_that_follow);
 	tcase_add_test(tests, librdkafka_is_asked_about_properties);
 	tcase_add_test(
 		tests,
