@@ -42,20 +42,28 @@ static int64_t read_kib(struct onced *onced, const char *name)
 	return kib;
 }
 
+/* Each lane doesn't return from its first one. */
 static void send_backlog(struct onced_fixture *fixture, int mb)
 {
 	static struct letter letters[AT_ONCE];
+	static char ids[AT_ONCE][16];
+	int number = 0;
 
 	memset(value, 'v', VALUE_SIZE);
 	for (int sent = 0; sent < mb; sent += 10) {
-		for (int i = 0; i < AT_ONCE; i++)
+		for (int i = 0; i < AT_ONCE; i++) {
+			snprintf(ids[i], sizeof(ids[i]), "%d", number++);
 			letters[i] = (struct letter){
 				.partition = i % fixture->partitions,
+				.msg_id = ids[i],
+				.biz_id = ids[i],
 				.act = "hang",
 				.value = value,
 			};
+		}
 		onced_fixture_send(fixture, letters, AT_ONCE);
 	}
+	onced_fixture_wait_for_file(fixture, "hanging", WAIT_MS);
 }
 
 /* Until nothing more is fetched; the most that it had. */
