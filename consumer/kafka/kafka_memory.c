@@ -9,6 +9,8 @@
  */
 #include "kafka_memory.h"
 
+#include "error.h"
+
 #include <string.h>
 
 #define KIB ((size_t)1024)
@@ -71,4 +73,19 @@ bool kafka_memory_is_overruled(const struct config *cfg)
 		if (strncmp(cfg->kafka.properties[i].name, "queued.", 7) == 0)
 			return true;
 	return false;
+}
+
+enum once_status kafka_memory_check(const struct config *cfg,
+				    const struct kafka_memory *memory,
+				    struct once_error *err)
+{
+	if (cfg->kafka.max_memory >= memory->least ||
+	    kafka_memory_is_overruled(cfg))
+		return ONCE_OK;
+	return error_set(err, ONCE_CONFIG,
+			 "kafka.max_memory is too little for %zu partitions: a "
+			 "process that has all of them takes up to %zu MiB for "
+			 "their messages; write at least %zuMiB",
+			 memory->partitions, memory->least / MIB,
+			 memory->least / MIB);
 }

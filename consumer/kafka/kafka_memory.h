@@ -33,7 +33,12 @@ struct kafka_memory {
 void kafka_memory_divide(const struct config *cfg, size_t partitions,
 			 struct kafka_memory *ret_memory);
 
-/* Has the user set what is waiting in queues himself? */
+/* Has the user set what may wait in queues himself? */
 bool kafka_memory_is_overruled(const struct config *cfg);
+
+/* CONFIG: it is too little for so many partitions, and not overruled. */
+enum once_status kafka_memory_check(const struct config *cfg,
+				    const struct kafka_memory *memory,
+				    struct once_error *err);
 
 #endif

@@ -60,6 +60,7 @@ void source_divide_memory(struct source *source, size_t partitions)
 {
 	struct kafka_memory *memory = &source->memory;
 	const struct config *cfg = source->options.cfg;
+	struct once_error err;
 
 	kafka_memory_divide(cfg, partitions, memory);
 	log_info(LOG_FIELDS(
@@ -67,15 +68,8 @@ void source_divide_memory(struct source *source, size_t partitions)
 			 LOG_NUMBER("kib_each",
 				    (int64_t)(memory->share / 1024))),
 		 "memory for messages is divided");
-	if (cfg->kafka.max_memory < memory->least &&
-	    !kafka_memory_is_overruled(cfg))
-		log_warning(NULL,
-			    "kafka.max_memory is too little for %zu "
-			    "partitions: if this process gets all of them, "
-			    "their messages take up to %zu MiB, and they are "
-			    "read in small pieces; write at least %zuMiB",
-			    memory->partitions, whole_mib(memory->least),
-			    whole_mib(memory->least));
+	if (kafka_memory_check(cfg, memory, &err) != ONCE_OK)
+		log_warning(NULL, "%s", err.text);
 }
 
 /* Topics that were made, or have grown, since we have asked. */

@@ -1,4 +1,4 @@
-/* For `onced check`: are the topics there? */
+/* For `onced check`: are the topics there, and is there memory for them? */
 #include "error.h"
 #include "kafka_conf.h"
 #include "source.h"
@@ -35,6 +35,29 @@ static enum once_status find_missing(const struct config *cfg,
 			 missing.data);
 }
 
+static size_t count_partitions(const struct config *cfg,
+			       const rd_kafka_metadata_t *metadata)
+{
+	size_t count = 0;
+
+	for (int i = 0; i < metadata->topic_cnt; i++)
+		if (config_route_of(cfg, metadata->topics[i].topic) >= 0)
+			count += (size_t)metadata->topics[i].partition_cnt;
+	return count;
+}
+
+static enum once_status check_found(const struct config *cfg,
+				    const rd_kafka_metadata_t *metadata,
+				    struct once_error *err)
+{
+	struct kafka_memory memory;
+
+	kafka_memory_divide(cfg, count_partitions(cfg, metadata), &memory);
+	if (find_missing(cfg, metadata, err) != ONCE_OK)
+		return err->status;
+	return kafka_memory_check(cfg, &memory, err);
+}
+
 enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
 				     struct once_error *err)
 {
@@ -59,7 +82,7 @@ enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
 				   "could not reach Kafka at \"%s\": %s",
 				   cfg->kafka.brokers, rd_kafka_err2str(error));
 	else
-		status = find_missing(cfg, metadata, err);
+		status = check_found(cfg, metadata, err);
 	if (metadata != NULL)
 		rd_kafka_metadata_destroy(metadata);
 	rd_kafka_destroy(rk);

@@ -128,6 +128,26 @@ START_TEST(one_partition_has_the_budget_for_itself_and_no_more)
 }
 END_TEST
 
+START_TEST(too_little_memory_for_the_partitions_is_told)
+{
+	struct onced_options options = { .memory = "5MiB" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 3);
+	onced_init(&onced, &fixture, &options);
+	ck_assert_int_eq(onced_command(&onced, "check", NULL), 1);
+	onced_check_output(&onced, "too little for 3 partitions");
+	onced_check_output(&onced, "write at least 6MiB");
+	onced_start(&onced, NULL);
+	onced_wait_for_log(&onced, "write at least 6MiB", WAIT_MS);
+	onced_fixture_send_series(&fixture, 0, 30);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
@@ -139,6 +159,7 @@ int main(void)
 		a_backlog_in_many_partitions_takes_what_the_budget_allows);
 	tcase_add_test(tests,
 		       one_partition_has_the_budget_for_itself_and_no_more);
+	tcase_add_test(tests, too_little_memory_for_the_partitions_is_told);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
