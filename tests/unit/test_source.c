@@ -130,7 +130,7 @@ static size_t most_of(const struct kafka_memory *memory, size_t value)
 
 START_TEST(all_partitions_together_stay_within_the_memory)
 {
-	static const size_t budgets[] = { 16 * MIB, 128 * MIB, 2048 * MIB };
+	static const size_t budgets[] = { 16 * MIB, 160 * MIB, 2048 * MIB };
 	static const size_t counts[] = { 1, 4, 8, 64, 1000 };
 	static const size_t values[] = { 100, 430, 3000, 100000 };
 
@@ -151,7 +151,7 @@ END_TEST
 
 START_TEST(four_partitions_have_a_second_of_the_top_rate_in_their_queues)
 {
-	struct kafka_memory memory = divide(128 * MIB, 4);
+	struct kafka_memory memory = divide(160 * MIB, 4);
 
 	ck_assert_uint_gt(
 		smaller(memory.queue_count, memory.queue_values / 430),
@@ -177,7 +177,7 @@ static void get_effective(struct name_value *properties, size_t count,
 			  const char *name, char *ret_value, size_t size)
 {
 	struct config cfg = make_config(properties, count);
-	struct kafka_memory memory = divide(128 * MIB, 4);
+	struct kafka_memory memory = divide(160 * MIB, 4);
 	struct once_error err;
 	rd_kafka_conf_t *conf = kafka_conf_create(&cfg, &memory, &err);
 
@@ -196,7 +196,7 @@ START_TEST(the_users_own_limits_take_the_place_of_those_that_follow)
 	char value[32];
 
 	get_effective(NULL, 0, name, value, sizeof(value));
-	ck_assert_str_eq(value, "10240");
+	ck_assert_str_eq(value, "14336");
 	get_effective(properties, 1, name, value, sizeof(value));
 	ck_assert_str_eq(value, "2048");
 	ck_assert(kafka_memory_is_overruled(&cfg));
