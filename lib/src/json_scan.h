@@ -27,7 +27,7 @@ struct once__json_scan {
 struct once__json_string {
 	struct once_bytes raw;
 	bool escaped; /* a backslash is in it */
-	bool ascii;
+	bool ascii;   /* surely; else perhaps */
 };
 
 void once__json_skip_space(struct once__json_scan *scan);
