@@ -83,13 +83,15 @@ static enum once_status add_work(struct once__batch *batch,
 	work->strand = find_strand(batch, item->strand);
 	work->msg.record = &item->record;
 	work->msg.arena = batch->arena;
-	work->msg.members = &work->members;
+	work->msg.reading = &work->reading;
+	work->reading.record = &item->record;
+	work->reading.arena = batch->arena;
 	work->decided = ONCE_PENDING_ENDING;
 	item->cause = ONCE_CAUSE_NONE;
 	item->handler_ns = 0;
 	item->unproven = 0;
-	status = once__route_keys(work->route, &item->record, batch->arena,
-				  &work->msg.keys, err);
+	status = once__route_keys(work->route, &work->reading, &work->msg.keys,
+				  err);
 	item->msg_id = work->msg.keys.msg_id;
 	item->biz_id = work->msg.keys.biz_id;
 	if (status == ONCE_INVALID)

@@ -1,65 +1,74 @@
-/* Where each member's value stands. A pointer's first step picks one; the rest
- * of it is followed inside that value. */
+/* Where each member's value stands, under its decoded name. A pointer's first
+ * step picks one; the rest of it is followed inside that value. */
 #include "json_members.h"
 
 #include "bytes.h"
-#include "json_pointer.h"
 #include "json_scan.h"
 
+enum {
+	MOST_MEMBERS = 256 /* of more, each is looked for in the text */
+};
+
 struct member {
-	struct once__json_string name;
+	struct once_bytes name;
 	struct once_bytes value;
 };
 
 struct once__json_members {
-	struct member *table;
+	enum once__key_fault fault; /* of the first name that is broken */
 	size_t count;
-	size_t capacity;
+	struct member table[];
 };
 
-static bool grow(struct once__json_members *members, struct arena *arena)
-{
-	size_t capacity = members->capacity * 2 + 16;
-	struct member *table = arena_take(arena, capacity * sizeof(*table));
+/* What is read, while it isn't known how many there are. */
+struct reader {
+	struct once__json_scan scan;
+	struct arena *arena;
+	enum once__key_fault fault;
+	size_t count;
+	struct member table[MOST_MEMBERS];
+};
 
-	if (table == NULL)
+static bool read_name(struct reader *reader, struct once_bytes *ret_name)
+{
+	struct once__json_string name;
+	enum once__key_fault fault;
+
+	if (!once__json_scan_name(&reader->scan, &name))
 		return false;
-	if (members->count > 0)
-		memcpy(table, members->table, members->count * sizeof(*table));
-	members->table = table;
-	members->capacity = capacity;
-	return true;
+	fault = once__json_string_text(&name, reader->arena, ret_name);
+	if (reader->fault == ONCE__KEY_OK)
+		reader->fault = fault;
+	return fault != ONCE__KEY_NO_MEMORY;
 }
 
-static bool read_member(struct once__json_members *members,
-			struct once__json_scan *scan, struct arena *arena)
+static bool read_member(struct reader *reader)
 {
-	struct member *member;
+	struct member *member = &reader->table[reader->count];
 	const unsigned char *start;
 
-	if (members->count == members->capacity && !grow(members, arena))
+	if (reader->count == MOST_MEMBERS || !read_name(reader, &member->name))
 		return false;
-	member = &members->table[members->count++];
-	if (!once__json_scan_name(scan, &member->name))
+	start = reader->scan.at;
+	if (once__json_skip_value(&reader->scan, 1) != ONCE__KEY_OK)
 		return false;
-	start = scan->at;
-	if (once__json_skip_value(scan, 1) != ONCE__KEY_OK)
-		return false;
-	member->value = bytes_of(start, (size_t)(scan->at - start));
-	once__json_skip_space(scan);
+	member->value = bytes_of(start, (size_t)(reader->scan.at - start));
+	once__json_skip_space(&reader->scan);
+	reader->count++;
 	return true;
 }
 
-static bool read_object(struct once__json_members *members,
-			struct once__json_scan *scan, struct arena *arena)
+static bool read_object(struct reader *reader)
 {
+	struct once__json_scan *scan = &reader->scan;
+
 	once__json_skip_space(scan);
 	if (!once__json_take_byte(scan, '{'))
 		return false;
 	once__json_skip_space(scan);
 	if (!once__json_take_byte(scan, '}')) {
 		do {
-			if (!read_member(members, scan, arena))
+			if (!read_member(reader))
 				return false;
 		} while (once__json_take_byte(scan, ','));
 		if (!once__json_take_byte(scan, '}'))
@@ -69,62 +78,65 @@ static bool read_object(struct once__json_members *members,
 	return scan->at == scan->end;
 }
 
-struct once__json_members *once__json_members_read(struct once_bytes json,
-						   struct arena *arena)
+static const struct once__json_members *keep(const struct reader *reader)
 {
+	size_t size = reader->count * sizeof(reader->table[0]);
 	struct once__json_members *members =
-		arena_take_zeroed(arena, 1, sizeof(*members));
-	struct once__json_scan scan;
+		arena_take(reader->arena, sizeof(*members) + size);
 
-	if (members == NULL || json.data == NULL)
+	if (members == NULL)
 		return NULL;
-	scan.at = json.data;
-	scan.end = scan.at + json.size;
-	return read_object(members, &scan, arena) ? members : NULL;
+	members->fault = reader->fault;
+	members->count = reader->count;
+	memcpy(members->table, reader->table, size);
+	return members;
+}
+
+const struct once__json_members *once__json_members_read(struct once_bytes json,
+							 struct arena *arena)
+{
+	struct reader reader; /* large: what isn't used isn't set */
+
+	if (json.data == NULL)
+		return NULL;
+	reader.scan.at = json.data;
+	reader.scan.end = reader.scan.at + json.size;
+	reader.arena = arena;
+	reader.fault = ONCE__KEY_OK;
+	reader.count = 0;
+	return read_object(&reader) ? keep(&reader) : NULL;
 }
 
 static enum once__key_fault find(const struct once__json_members *members,
 				 struct once_bytes wanted,
 				 const struct member **ret_member)
 {
-	*ret_member = NULL;
-	for (size_t i = 0; i < members->count; i++) {
-		const struct member *member = &members->table[i];
-		bool same;
-		enum once__key_fault fault =
-			once__json_compare(&member->name, wanted, &same);
+	const struct member *found = NULL;
 
-		if (fault != ONCE__KEY_OK)
-			return fault;
-		if (same && *ret_member != NULL)
+	if (members->fault != ONCE__KEY_OK)
+		return members->fault;
+	for (size_t i = 0; i < members->count; i++) {
+		if (!bytes_equal(members->table[i].name, wanted))
+			continue;
+		if (found != NULL)
 			return ONCE__KEY_REPEATED;
-		if (same)
-			*ret_member = member;
+		found = &members->table[i];
 	}
-	return *ret_member == NULL ? ONCE__KEY_MISSING : ONCE__KEY_OK;
+	*ret_member = found;
+	return found == NULL ? ONCE__KEY_MISSING : ONCE__KEY_OK;
 }
 
 enum once__key_fault once__json_members_find(
-	const struct once__json_members *members, const char *pointer,
-	struct arena *arena, struct once_bytes *ret_scalar)
+	const struct once__json_members *members,
+	const struct once__json_pointer *pointer, struct arena *arena,
+	struct once_bytes *ret_scalar)
 {
-	struct once__json_pointer parsed;
 	const struct member *member;
-	char *text = arena_copy(arena, bytes_text(pointer));
-	enum once__key_fault fault;
+	enum once__key_fault fault = find(members, pointer->steps[0], &member);
 
 	*ret_scalar = bytes_of(NULL, 0);
-	if (text == NULL)
-		return ONCE__KEY_NO_MEMORY;
-	if (once__json_pointer_parse(text, &parsed, NULL) != ONCE_OK ||
-	    parsed.count == 0)
-		return ONCE__KEY_BAD_POINTER;
-	fault = find(members, parsed.steps[0], &member);
 	if (fault != ONCE__KEY_OK)
 		return fault;
-	parsed.count--;
-	memmove(parsed.steps, parsed.steps + 1,
-		parsed.count * sizeof(*parsed.steps));
-	return once__json_pointer_find(&parsed, member->value, arena,
-				       ret_scalar);
+	return once__json_pointer_follow(pointer, 1, member->value, arena,
+					 ret_scalar);
 }

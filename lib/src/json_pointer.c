@@ -87,28 +87,6 @@ static bool is_next(const struct lookup *look, char byte)
 	       *look->scan.at == (unsigned char)byte;
 }
 
-/* Without an escape the text is used where it stands. */
-static enum once__key_fault decode_string(
-	struct lookup *look, const struct once__json_string *string)
-{
-	unsigned char *text;
-	size_t size = string->raw.size;
-	enum once__key_fault fault;
-
-	look->scalar = string->raw;
-	if (!string->escaped) {
-		return string->ascii || bytes_are_utf8(string->raw)
-			       ? ONCE__KEY_OK
-			       : ONCE__KEY_NOT_UTF8;
-	}
-	text = arena_take(look->arena, size);
-	if (text == NULL)
-		return ONCE__KEY_NO_MEMORY;
-	fault = once__json_decode(string, text, &size);
-	look->scalar = bytes_of(text, size);
-	return fault;
-}
-
 static enum once__key_fault read_scalar(struct lookup *look)
 {
 	struct once__json_string string;
@@ -116,7 +94,8 @@ static enum once__key_fault read_scalar(struct lookup *look)
 	if (is_next(look, '"')) {
 		if (!once__json_scan_string(&look->scan, &string))
 			return ONCE__KEY_MALFORMED;
-		look->found = decode_string(look, &string);
+		look->found = once__json_string_text(&string, look->arena,
+						     &look->scalar);
 		return ONCE__KEY_OK;
 	}
 	if (!once__json_scan_word(&look->scan, &look->scalar))
@@ -239,9 +218,10 @@ static enum once__key_fault find_value(struct lookup *look, unsigned depth)
 	return once__json_skip_value(&look->scan, depth);
 }
 
-enum once__key_fault once__json_pointer_find(
-	const struct once__json_pointer *pointer, struct once_bytes json,
-	struct arena *arena, struct once_bytes *ret_scalar)
+enum once__key_fault once__json_pointer_follow(
+	const struct once__json_pointer *pointer, unsigned done,
+	struct once_bytes json, struct arena *arena,
+	struct once_bytes *ret_scalar)
 {
 	struct lookup look = { .pointer = pointer,
 			       .arena = arena,
@@ -254,7 +234,7 @@ enum once__key_fault once__json_pointer_find(
 	look.scan.at = json.data;
 	look.scan.end = look.scan.at + json.size;
 	once__json_skip_space(&look.scan);
-	fault = find_value(&look, 0);
+	fault = find_value(&look, done);
 	if (fault != ONCE__KEY_OK)
 		return fault;
 	once__json_skip_space(&look.scan);
@@ -263,6 +243,13 @@ enum once__key_fault once__json_pointer_find(
 	if (look.found == ONCE__KEY_OK)
 		*ret_scalar = look.scalar;
 	return look.found;
+}
+
+enum once__key_fault once__json_pointer_find(
+	const struct once__json_pointer *pointer, struct once_bytes json,
+	struct arena *arena, struct once_bytes *ret_scalar)
+{
+	return once__json_pointer_follow(pointer, 0, json, arena, ret_scalar);
 }
 
 enum once__key_fault once__json_find(struct once_bytes json,

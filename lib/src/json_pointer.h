@@ -51,6 +51,12 @@ enum once__key_fault once__json_pointer_find(
 	const struct once__json_pointer *pointer, struct once_bytes json,
 	struct arena *arena, struct once_bytes *ret_scalar) ONCE_MUST_CHECK;
 
+/* The same in a value that is part of a text: `done` of the steps led to it. */
+enum once__key_fault once__json_pointer_follow(
+	const struct once__json_pointer *pointer, unsigned done,
+	struct once_bytes json, struct arena *arena,
+	struct once_bytes *ret_scalar) ONCE_MUST_CHECK;
+
 /* The same for a pointer that is only used once. Errors: also BAD_POINTER. */
 enum once__key_fault once__json_find(
 	struct once_bytes json, const char *pointer, struct arena *arena,

@@ -9,6 +9,7 @@
 #ifndef ONCE_JSON_SCAN_H
 #define ONCE_JSON_SCAN_H
 
+#include "arena.h"
 #include "key_fault.h"
 
 #include <once/types.h>
@@ -50,12 +51,13 @@ bool once__json_scan_word(struct once__json_scan *scan,
 enum once__key_fault once__json_skip_value(struct once__json_scan *scan,
 					   unsigned depth);
 
-/* The text that a string means, into `out`, which holds at least raw.size
- * bytes. Errors: NOT_UTF8 (a lone surrogate, too), NUL. */
-enum once__key_fault once__json_decode(const struct once__json_string *string,
-				       unsigned char *out, size_t *ret_size);
-/* Does it mean `text`? Errors: as above, so that no other parser can take a
- * broken name for this one. */
+/* The text that a string means: where it stands, or, with an escape, decoded
+ * into the arena. Errors: NOT_UTF8 (a lone surrogate, too), NUL, NO_MEMORY. */
+enum once__key_fault once__json_string_text(
+	const struct once__json_string *string, struct arena *arena,
+	struct once_bytes *ret_text);
+/* Does it mean `text`? Errors: NOT_UTF8 and NUL, so that no other parser can
+ * take a broken name for this one. */
 enum once__key_fault once__json_compare(const struct once__json_string *string,
 					struct once_bytes text, bool *ret_same);
 

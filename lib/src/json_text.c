@@ -104,14 +104,13 @@ static struct once__json_scan scan_raw(const struct once__json_string *string)
 	return scan;
 }
 
-enum once__key_fault once__json_decode(const struct once__json_string *string,
-				       unsigned char *out, size_t *ret_size)
+/* Into `out`, which holds at least as many bytes as the string. */
+static enum once__key_fault decode(const struct once__json_string *string,
+				   unsigned char *out, size_t *ret_size)
 {
 	struct once__json_scan scan = scan_raw(string);
 	unsigned char *start = out;
 
-	if (!string->ascii && !bytes_are_utf8(string->raw))
-		return ONCE__KEY_NOT_UTF8;
 	while (scan.at < scan.end) {
 		unsigned char bytes[4];
 		size_t size;
@@ -124,6 +123,27 @@ enum once__key_fault once__json_decode(const struct once__json_string *string,
 	}
 	*ret_size = (size_t)(out - start);
 	return ONCE__KEY_OK;
+}
+
+enum once__key_fault once__json_string_text(
+	const struct once__json_string *string, struct arena *arena,
+	struct once_bytes *ret_text)
+{
+	size_t size = string->raw.size;
+	unsigned char *text;
+	enum once__key_fault fault;
+
+	*ret_text = string->raw;
+	if (!string->ascii && !bytes_are_utf8(string->raw))
+		return ONCE__KEY_NOT_UTF8;
+	if (!string->escaped)
+		return ONCE__KEY_OK;
+	text = arena_take(arena, size);
+	if (text == NULL)
+		return ONCE__KEY_NO_MEMORY;
+	fault = decode(string, text, &size);
+	*ret_text = bytes_of(text, size);
+	return fault;
 }
 
 /* Read to the end, even when they differ: the rest may be faulty. */

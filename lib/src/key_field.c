@@ -206,12 +206,11 @@ static enum once__key_fault find_header(const char *name,
 }
 
 static enum once__key_fault find_json(const struct once__field *field,
-				      const struct once_record *record,
-				      struct arena *arena,
+				      struct once__reading *reading,
 				      struct once_bytes *ret_text)
 {
-	enum once__key_fault fault = once__json_pointer_find(
-		&field->pointer, record->value, arena, ret_text);
+	enum once__key_fault fault =
+		once__reading_find(reading, &field->pointer, ret_text);
 
 	if (fault == ONCE__KEY_OK && ret_text->size == 0)
 		return ONCE__KEY_EMPTY;
@@ -230,10 +229,12 @@ static enum once__key_fault format_number(int64_t number, struct arena *arena,
 }
 
 enum once__key_fault once__field_find(const struct once__field *field,
-				      const struct once_record *record,
-				      struct arena *arena,
+				      struct once__reading *reading,
 				      struct once_bytes *ret_text)
 {
+	const struct once_record *record = reading->record;
+	struct arena *arena = reading->arena;
+
 	switch (field->kind) {
 	case ONCE__FIELD_HEADER:
 		return find_header(field->header, record, ret_text);
@@ -242,7 +243,7 @@ enum once__key_fault once__field_find(const struct once__field *field,
 		return record->key.data == NULL ? ONCE__KEY_MISSING
 						: check_text(record->key);
 	case ONCE__FIELD_JSON:
-		return find_json(field, record, arena, ret_text);
+		return find_json(field, reading, ret_text);
 	case ONCE__FIELD_TOPIC:
 		*ret_text = bytes_text(record->topic);
 		return check_text(*ret_text);

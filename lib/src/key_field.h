@@ -4,8 +4,7 @@
 
 #include "json_pointer.h"
 #include "key_fault.h"
-
-#include "arena.h"
+#include "reading.h"
 
 #include <once/once.h>
 #include <stdbool.h>
@@ -53,7 +52,7 @@ bool once__field_is_always(const struct once__field *field);
  * with the record or the arena, whichever is first. The last header of a name
  * counts, even if its value is null. */
 enum once__key_fault once__field_find(
-	const struct once__field *field, const struct once_record *record,
-	struct arena *arena, struct once_bytes *ret_text) ONCE_MUST_CHECK;
+	const struct once__field *field, struct once__reading *reading,
+	struct once_bytes *ret_text) ONCE_MUST_CHECK;
 
 #endif

@@ -58,12 +58,12 @@ enum once_status once_key_reader_read(struct once_key_reader *reader,
 				      struct once_read_keys *ret_keys,
 				      struct once_error *err)
 {
+	struct once__reading reading = { record, &reader->arena, false, NULL };
 	struct once__keys keys = { 0 };
 	enum once_status status;
 
 	arena_reset(&reader->arena);
-	status = once__route_keys(reader->route, record, &reader->arena, &keys,
-				  err);
+	status = once__route_keys(reader->route, &reading, &keys, err);
 	fill_key(reader, keys.msg_id, &ret_keys->msg_id);
 	fill_key(reader, keys.biz_id, &ret_keys->biz_id);
 	ret_keys->fingerprint = keys.fingerprint;

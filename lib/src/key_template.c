@@ -78,8 +78,7 @@ static bool is_absent(enum once__key_fault fault)
 }
 
 static enum once__key_fault find_part(const struct once__part *part,
-				      const struct once_record *record,
-				      struct arena *arena,
+				      struct once__reading *reading,
 				      struct once_bytes *ret_text,
 				      const char **ret_field)
 {
@@ -87,8 +86,7 @@ static enum once__key_fault find_part(const struct once__part *part,
 
 	*ret_field = part->written;
 	for (size_t i = 0; i < part->field_count; i++) {
-		fault = once__field_find(&part->fields[i], record, arena,
-					 ret_text);
+		fault = once__field_find(&part->fields[i], reading, ret_text);
 		if (is_absent(fault))
 			continue;
 		*ret_field = part->fields[i].written;
@@ -215,9 +213,10 @@ static enum once__key_fault abbreviate(struct once_bytes whole,
 }
 
 enum once__key_fault once__template_format(
-	const struct once__template *template, const struct once_record *record,
-	struct arena *arena, struct once_bytes *ret_key, const char **ret_field)
+	const struct once__template *template, struct once__reading *reading,
+	struct once_bytes *ret_key, const char **ret_field)
 {
+	struct arena *arena = reading->arena;
 	size_t count = template->part_count;
 	struct once_bytes *texts = arena_take(arena, count * sizeof(*texts));
 
@@ -226,9 +225,8 @@ enum once__key_fault once__template_format(
 	if (texts == NULL)
 		return ONCE__KEY_NO_MEMORY;
 	for (size_t i = 0; i < count; i++) {
-		enum once__key_fault fault =
-			find_part(&template->parts[i], record, arena, &texts[i],
-				  ret_field);
+		enum once__key_fault fault = find_part(
+			&template->parts[i], reading, &texts[i], ret_field);
 
 		if (fault != ONCE__KEY_OK)
 			return fault;

@@ -30,8 +30,7 @@
 #define ONCE_KEY_TEMPLATE_H
 
 #include "key_fault.h"
-
-#include "arena.h"
+#include "reading.h"
 
 #include <once/once.h>
 #include <stdbool.h>
@@ -65,9 +64,8 @@ bool once__template_varies(const struct once__template *template);
  * Errors: a fault, and in *ret_field the field that has it, as written in the
  * template (all alternatives if none is there). It ends with the template. */
 enum once__key_fault once__template_format(
-	const struct once__template *template, const struct once_record *record,
-	struct arena *arena, struct once_bytes *ret_key,
-	const char **ret_field) ONCE_MUST_CHECK;
+	const struct once__template *template, struct once__reading *reading,
+	struct once_bytes *ret_key, const char **ret_field) ONCE_MUST_CHECK;
 
 /* Of a key that once__template_format() made: was it too long? */
 bool once__key_is_abbreviated(struct once_bytes key);

@@ -3,8 +3,6 @@
 #include "message.h"
 
 #include "bytes.h"
-#include "json_members.h"
-#include "json_pointer.h"
 
 struct once_bytes once_msg_id(const struct once_message *msg)
 {
@@ -56,21 +54,15 @@ struct once_bytes once_header(const struct once_message *msg, const char *name)
 	return bytes_of(NULL, 0);
 }
 
-/* Most ask for several members of one object: they are found together. Any
- * other text, and any other pointer, is followed for itself. */
 struct once_bytes once_json(const struct once_message *msg, const char *pointer)
 {
+	struct once__json_pointer parsed;
 	struct once_bytes scalar = bytes_of(NULL, 0);
-	enum once__key_fault fault;
+	char *text = arena_copy(msg->arena, bytes_text(pointer));
 
-	if (*msg->members == NULL)
-		*msg->members =
-			once__json_members_read(msg->record->value, msg->arena);
-	if (*msg->members == NULL || pointer[0] != '/')
-		fault = once__json_find(msg->record->value, pointer, msg->arena,
-					&scalar);
-	else
-		fault = once__json_members_find(*msg->members, pointer,
-						msg->arena, &scalar);
-	return fault == ONCE__KEY_OK ? scalar : bytes_of(NULL, 0);
+	if (text == NULL ||
+	    once__json_pointer_parse(text, &parsed, NULL) != ONCE_OK ||
+	    once__reading_find(msg->reading, &parsed, &scalar) != ONCE__KEY_OK)
+		return bytes_of(NULL, 0);
+	return scalar;
 }

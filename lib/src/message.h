@@ -4,14 +4,11 @@
 
 #include "route.h"
 
-struct once__json_members;
-
 struct once_message {
 	const struct once_record *record;
 	struct once__keys keys;
 	struct arena *arena; /* for what accessors decode; ends with the run */
-	struct once__json_members *
-		*members; /* NULL until the first once_json() */
+	struct once__reading *reading;
 };
 
 #endif

@@ -197,8 +197,7 @@ const char *once_route_name(const struct once_route *route)
 
 static enum once_status format_key(const char *which,
 				   const struct once__template *template,
-				   const struct once_record *record,
-				   struct arena *arena,
+				   struct once__reading *reading,
 				   struct once_bytes *ret_key,
 				   struct once_error *err)
 {
@@ -209,7 +208,7 @@ static enum once_status format_key(const char *which,
 		*ret_key = bytes_of(NULL, 0);
 		return ONCE_OK;
 	}
-	fault = once__template_format(template, record, arena, ret_key, &field);
+	fault = once__template_format(template, reading, ret_key, &field);
 	if (fault == ONCE__KEY_OK)
 		return ONCE_OK;
 	if (fault == ONCE__KEY_NO_MEMORY)
@@ -221,30 +220,29 @@ static enum once_status format_key(const char *which,
 /* The fingerprint of a message that lacks a field of the template still has to
  * be something: that it lacks it. */
 static struct once_bytes fingerprint_text(const struct once_route *route,
-					  const struct once_record *record,
-					  struct arena *arena)
+					  struct once__reading *reading)
 {
 	struct once_bytes text = bytes_of(NULL, 0);
 	const char *field = "";
 
 	if (route->fingerprint == NULL)
-		return record->value;
-	if (once__template_format(route->fingerprint, record, arena, &text,
-				  &field) != ONCE__KEY_OK)
+		return reading->record->value;
+	if (once__template_format(route->fingerprint, reading, &text, &field) !=
+	    ONCE__KEY_OK)
 		return bytes_of(NULL, 0);
 	return text;
 }
 
 static struct once_bytes make_fingerprint(const struct once_route *route,
-					  const struct once_record *record,
-					  struct arena *arena)
+					  struct once__reading *reading)
 {
-	unsigned char *digest = arena_take(arena, ONCE__FINGERPRINT_SIZE);
+	unsigned char *digest =
+		arena_take(reading->arena, ONCE__FINGERPRINT_SIZE);
 	struct once_bytes text;
 
 	if (digest == NULL || !route->has_fingerprint)
 		return bytes_of(NULL, 0);
-	text = fingerprint_text(route, record, arena);
+	text = fingerprint_text(route, reading);
 	memcpy(digest, &route->fingerprint_kind, ONCE__FINGERPRINT_KIND_SIZE);
 	once__hash128(bytes_of(text.data == NULL ? NULL : "", 0), text,
 		      digest + ONCE__FINGERPRINT_KIND_SIZE);
@@ -252,18 +250,17 @@ static struct once_bytes make_fingerprint(const struct once_route *route,
 }
 
 enum once_status once__route_keys(const struct once_route *route,
-				  const struct once_record *record,
-				  struct arena *arena,
+				  struct once__reading *reading,
 				  struct once__keys *ret_keys,
 				  struct once_error *err)
 {
-	enum once_status status = format_key("msg_id", route->msg_id, record,
-					     arena, &ret_keys->msg_id, err);
+	enum once_status status = format_key("msg_id", route->msg_id, reading,
+					     &ret_keys->msg_id, err);
 
 	if (status == ONCE_OK)
-		status = format_key("biz_id", route->biz_id, record, arena,
+		status = format_key("biz_id", route->biz_id, reading,
 				    &ret_keys->biz_id, err);
-	ret_keys->fingerprint = make_fingerprint(route, record, arena);
+	ret_keys->fingerprint = make_fingerprint(route, reading);
 	return status;
 }
 

@@ -3,8 +3,8 @@
 #ifndef ONCE__ROUTE_H
 #define ONCE__ROUTE_H
 
-#include "arena.h"
 #include "hash.h"
+#include "reading.h"
 
 #include <once/once.h>
 #include <stdbool.h>
@@ -55,11 +55,10 @@ struct once__keys {
 	struct once_bytes fingerprint;
 };
 
-/* INVALID: a bad key, said in `err`. The keys live as long as the arena's
- * memory. */
+/* INVALID: a bad key, said in `err`. The keys live as long as the
+ * memory of the reading's arena. */
 enum once_status once__route_keys(const struct once_route *route,
-				  const struct once_record *record,
-				  struct arena *arena,
+				  struct once__reading *reading,
 				  struct once__keys *ret_keys,
 				  struct once_error *err);
 

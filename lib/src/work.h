@@ -23,10 +23,10 @@ struct once__work {
 	int64_t consumer_id;
 	size_t strand; /* ONCE__NO_STRAND */
 	struct once_message msg;
-	struct once__json_members *members; /* the message's */
-	enum once_ending decided;           /* PENDING: nothing, try it */
-	struct once__row_key row_key;       /* where there is a prefilter */
-	const struct once__hit *hit;        /* NULL: none */
+	struct once__reading reading; /* the message's */
+	enum once_ending decided;     /* PENDING: nothing, try it */
+	struct once__row_key row_key; /* where there is a prefilter */
+	const struct once__hit *hit;  /* NULL: none */
 
 	/* for one try */
 	struct once__work *first; /* the one in the batch that it repeats */

@@ -3,11 +3,13 @@
  * rest the text. Both are copied to memory of their exact size, so that a read
  * beyond the end is seen.
  */
+#include "json_members.h"
 #include "json_pointer.h"
 
 #include "arena.h"
 #include "bytes.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,36 @@ static void check_cut(struct once_bytes json, const char *pointer,
 	require(fault != ONCE__KEY_OK && fault != ONCE__KEY_MISSING);
 }
 
+/* Of two broken names on the path, either may be told. */
+static bool same_fault(enum once__key_fault a, enum once__key_fault b)
+{
+	bool name_a = a == ONCE__KEY_NUL || a == ONCE__KEY_NOT_UTF8;
+	bool name_b = b == ONCE__KEY_NUL || b == ONCE__KEY_NOT_UTF8;
+
+	return a == b || (name_a && name_b);
+}
+
+static void check_members(struct once_bytes json, const char *pointer,
+			  enum once__key_fault expected_fault,
+			  struct once_bytes expected, struct arena *arena)
+{
+	const struct once__json_members *members =
+		once__json_members_read(json, arena);
+	char *text = arena_copy(arena, bytes_text(pointer));
+	struct once__json_pointer parsed;
+	struct once_bytes scalar;
+
+	if (members == NULL || expected_fault == ONCE__KEY_BAD_POINTER)
+		return;
+	require(once__json_pointer_parse(text, &parsed, NULL) == ONCE_OK);
+	if (parsed.count == 0)
+		return;
+	require(same_fault(
+		once__json_members_find(members, &parsed, arena, &scalar),
+		expected_fault));
+	require(bytes_equal(scalar, expected));
+}
+
 static void check_find(struct once_bytes json, const char *pointer)
 {
 	struct arena arena = { 0 };
@@ -77,6 +109,7 @@ static void check_find(struct once_bytes json, const char *pointer)
 	check_scalar(fault, scalar, json.size);
 	require(once__json_find(json, pointer, &arena, &again) == fault);
 	require(bytes_equal(scalar, again));
+	check_members(json, pointer, fault, scalar, &arena);
 	if (fault == ONCE__KEY_OK || fault == ONCE__KEY_MISSING)
 		check_cut(json, pointer, &arena);
 	arena_fini(&arena);

@@ -57,6 +57,17 @@ static void check_key(struct once_bytes key)
 	require(bytes_are_utf8(key));
 }
 
+static enum once__key_fault format(const struct once__template *template,
+				   const struct once_record *record,
+				   struct arena *arena,
+				   struct once_bytes *ret_key,
+				   const char **ret_field)
+{
+	struct once__reading reading = { record, arena, false, NULL };
+
+	return once__template_format(template, &reading, ret_key, ret_field);
+}
+
 static void check_format(const struct once__template *template,
 			 const struct once_record *record)
 {
@@ -65,15 +76,14 @@ static void check_format(const struct once__template *template,
 	struct once_bytes again;
 	const char *field = NULL;
 	enum once__key_fault fault =
-		once__template_format(template, record, &arena, &key, &field);
+		format(template, record, &arena, &key, &field);
 
 	require(field != NULL && bytes_are_utf8(bytes_text(field)));
 	if (fault == ONCE__KEY_OK)
 		check_key(key);
 	else
 		require(key.data == NULL);
-	require(once__template_format(template, record, &arena, &again,
-				      &field) == fault);
+	require(format(template, record, &arena, &again, &field) == fault);
 	require(bytes_equal(key, again));
 	arena_fini(&arena);
 }
@@ -100,12 +110,11 @@ static void check_joint(const char *left, const char *right)
 	longer[strlen(left)] = *right;
 	longer[strlen(left) + 1] = '\0';
 	require(once__template_parse(text, &template, NULL) == ONCE_OK);
-	if (once__template_format(template, &record, &arena, &one, &field) ==
-	    ONCE__KEY_OK) {
+	if (format(template, &record, &arena, &one, &field) == ONCE__KEY_OK) {
 		record.key = bytes_text(longer);
 		record.headers = &headers[1];
-		if (once__template_format(template, &record, &arena, &other,
-					  &field) == ONCE__KEY_OK)
+		if (format(template, &record, &arena, &other, &field) ==
+		    ONCE__KEY_OK)
 			require(!bytes_equal(one, other));
 	}
 	once__template_destroy(template);

@@ -25,17 +25,21 @@ static void stop(void)
 
 /* Asked for member by member, a text answers the same. */
 static void expect_same_of_members(struct once_bytes json, const char *pointer,
+				   enum once__key_fault expected_fault,
 				   struct once_bytes expected)
 {
-	struct once__json_members *members =
+	const struct once__json_members *members =
 		once__json_members_read(json, &arena);
-	struct once_bytes scalar = bytes_of(NULL, 0);
+	char *text = arena_copy(&arena, bytes_text(pointer));
+	struct once__json_pointer parsed;
+	struct once_bytes scalar;
 
-	if (members == NULL || pointer[0] != '/')
+	if (members == NULL || pointer[0] != '/' ||
+	    once__json_pointer_parse(text, &parsed, NULL) != ONCE_OK)
 		return;
-	if (once__json_members_find(members, pointer, &arena, &scalar) !=
-	    ONCE__KEY_OK)
-		scalar = bytes_of(NULL, 0);
+	ck_assert_int_eq(
+		once__json_members_find(members, &parsed, &arena, &scalar),
+		expected_fault);
 	ck_assert(bytes_equal(scalar, expected));
 }
 
@@ -53,7 +57,7 @@ static enum once__key_fault find_bytes(const void *json, size_t size,
 	fault = once__json_find(bytes_of(exact, size), pointer, &arena,
 				&scalar);
 	ck_assert((fault == ONCE__KEY_OK) == (scalar.data != NULL));
-	expect_same_of_members(bytes_of(exact, size), pointer, scalar);
+	expect_same_of_members(bytes_of(exact, size), pointer, fault, scalar);
 	*ret_text = scalar.data == NULL ? NULL : arena_copy(&arena, scalar);
 	free(exact);
 	return fault;
@@ -338,6 +342,28 @@ START_TEST(a_name_that_another_parser_could_take_for_ours_is_a_fault)
 }
 END_TEST
 
+/* Of more members no table is made. */
+START_TEST(an_object_may_have_any_number_of_members)
+{
+	static const size_t counts[] = { 1, 255, 256, 257, 2000 };
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		char json[32 * 1024] = "{\"a\":0";
+		size_t size = strlen(json);
+
+		for (size_t n = 1; n < counts[i]; n++)
+			size += (size_t)snprintf(json + size,
+						 sizeof(json) - size,
+						 ",\"%zu\":%zu", n, n);
+		snprintf(json + size, sizeof(json) - size, "}");
+		check_found(json, "/a", "0");
+		if (counts[i] > 1)
+			check_found(json, "/1", "1");
+		check_fault(json, "/b", ONCE__KEY_MISSING);
+	}
+}
+END_TEST
+
 /* ---- strictness ---- */
 
 START_TEST(malformed_text_is_refused_wherever_it_stands)
@@ -604,6 +630,7 @@ int main(void)
 	tcase_add_test(
 		tcase,
 		a_name_that_another_parser_could_take_for_ours_is_a_fault);
+	tcase_add_test(tcase, an_object_may_have_any_number_of_members);
 	tcase_add_test(tcase, malformed_text_is_refused_wherever_it_stands);
 	tcase_add_test(tcase, what_is_behind_the_text_is_malformed);
 	tcase_add_test(tcase, space_may_stand_between_all_tokens);

@@ -61,14 +61,23 @@ static void check_refused(const char *text, const char *part_of_why)
 		      part_of_why);
 }
 
+static enum once__key_fault format(const struct once__template *template,
+				   const struct once_record *record,
+				   struct once_bytes *ret_key,
+				   const char **ret_field)
+{
+	struct once__reading reading = { record, &arena, false, NULL };
+
+	return once__template_format(template, &reading, ret_key, ret_field);
+}
+
 static void check_key(const char *text, struct once_record record,
 		      const char *expected)
 {
 	struct once__template *template = parse(text);
 	struct once_bytes key;
 	const char *field;
-	enum once__key_fault fault =
-		once__template_format(template, &record, &arena, &key, &field);
+	enum once__key_fault fault = format(template, &record, &key, &field);
 
 	ck_assert_msg(fault == ONCE__KEY_OK, "%s: %s %s", text, field,
 		      once__key_fault_text(fault));
@@ -82,8 +91,7 @@ static void check_bad(const char *text, struct once_record record,
 	struct once__template *template = parse(text);
 	struct once_bytes key;
 	const char *field;
-	enum once__key_fault fault =
-		once__template_format(template, &record, &arena, &key, &field);
+	enum once__key_fault fault = format(template, &record, &key, &field);
 
 	ck_assert_msg(fault == expected, "%s: %s %s", text, field,
 		      once__key_fault_text(fault));
@@ -383,9 +391,7 @@ static void check_injective(const char *text, const struct words *words,
 		};
 		const char *field;
 
-		ck_assert_int_eq(once__template_format(template, &record,
-						       &arena, &keys[i],
-						       &field),
+		ck_assert_int_eq(format(template, &record, &keys[i], &field),
 				 ONCE__KEY_OK);
 		ck_assert(bytes_are_utf8(keys[i]));
 	}
@@ -451,9 +457,7 @@ static struct once_bytes key_of(struct once_bytes text)
 	struct once_bytes key;
 	const char *field;
 
-	ck_assert_int_eq(
-		once__template_format(template, &record, &arena, &key, &field),
-		ONCE__KEY_OK);
+	ck_assert_int_eq(format(template, &record, &key, &field), ONCE__KEY_OK);
 	once__template_destroy(template);
 	return key;
 }
@@ -552,9 +556,7 @@ START_TEST(escapes_count_for_the_length_of_a_key)
 	const char *field;
 
 	memset(colons, ':', sizeof(colons));
-	ck_assert_int_eq(
-		once__template_format(template, &record, &arena, &key, &field),
-		ONCE__KEY_OK);
+	ck_assert_int_eq(format(template, &record, &key, &field), ONCE__KEY_OK);
 	ck_assert_uint_eq(key.size, 256);
 	ck_assert_int_eq(((const char *)key.data)[191], '#');
 	once__template_destroy(template);
