@@ -42,12 +42,26 @@ static bool utf8_second_fits(unsigned char lead, unsigned char second)
 	return true;
 }
 
+/* Eight at a time, as far as that goes. */
+static const unsigned char *skip_ascii(const unsigned char *at,
+				       const unsigned char *end)
+{
+	uint64_t word;
+
+	for (; (size_t)(end - at) >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		if ((word & UINT64_C(0x8080808080808080)) != 0)
+			break;
+	}
+	return at;
+}
+
 bool bytes_are_utf8(struct once_bytes bytes)
 {
 	const unsigned char *at = bytes.data;
 	const unsigned char *end = at + bytes.size;
 
-	while (at < end) {
+	while ((at = skip_ascii(at, end)) < end) {
 		int tail = utf8_tail_size(*at);
 
 		if (tail < 0 || end - at <= tail)

@@ -19,21 +19,6 @@ struct nesting {
 	uint64_t objects[ONCE__JSON_DEPTH_MAX / 64]; /* else an array */
 };
 
-void once__json_skip_space(struct once__json_scan *scan)
-{
-	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' ||
-					*scan->at == '\t' || *scan->at == '\r'))
-		scan->at++;
-}
-
-bool once__json_take_byte(struct once__json_scan *scan, char byte)
-{
-	if (scan->at == scan->end || *scan->at != (unsigned char)byte)
-		return false;
-	scan->at++;
-	return true;
-}
-
 static bool is_next(const struct once__json_scan *scan, char byte)
 {
 	return scan->at < scan->end && *scan->at == (unsigned char)byte;
@@ -65,15 +50,22 @@ static bool is_ascii(block bytes)
 }
 
 /* Zeros behind the end of the text: they end a string, too. */
+static block last_block(const unsigned char *at, size_t left)
+{
+	block bytes = { 0 };
+
+	memcpy(&bytes, at, left);
+	return bytes;
+}
+
 static block next_block(const struct once__json_scan *scan)
 {
 	size_t left = (size_t)(scan->end - scan->at);
-	block bytes = { 0 };
+	block bytes;
 
-	if (left >= sizeof(bytes))
-		memcpy(&bytes, scan->at, sizeof(bytes));
-	else
-		memcpy(&bytes, scan->at, left);
+	if (left < sizeof(bytes))
+		return last_block(scan->at, left);
+	memcpy(&bytes, scan->at, sizeof(bytes));
 	return bytes;
 }
 

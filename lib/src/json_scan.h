@@ -31,9 +31,21 @@ struct once__json_string {
 	bool ascii;   /* surely; else perhaps */
 };
 
-void once__json_skip_space(struct once__json_scan *scan);
+static inline void once__json_skip_space(struct once__json_scan *scan)
+{
+	while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' ||
+					*scan->at == '\t' || *scan->at == '\r'))
+		scan->at++;
+}
+
 /* Step over `byte` if it is next. */
-bool once__json_take_byte(struct once__json_scan *scan, char byte);
+static inline bool once__json_take_byte(struct once__json_scan *scan, char byte)
+{
+	if (scan->at == scan->end || *scan->at != (unsigned char)byte)
+		return false;
+	scan->at++;
+	return true;
+}
 
 /* The scan stands on the opening quote. Escapes and control characters are
  * checked; UTF-8 and surrogates are the business of who uses the text. */
