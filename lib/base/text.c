@@ -8,17 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct text *text, size_t more)
+static bool grow(struct text *text, size_t more)
 {
 	size_t capacity = text->capacity == 0 ? 256 : text->capacity;
 	char *grown;
 
-	if (text->broken)
-		return false;
 	while (capacity - text->size <= more)
 		capacity *= 2;
-	if (capacity == text->capacity)
-		return true;
 	grown = realloc(text->data, capacity);
 	if (grown == NULL) {
 		text->broken = true;
@@ -27,6 +23,13 @@ static bool reserve(struct text *text, size_t more)
 	text->data = grown;
 	text->capacity = capacity;
 	return true;
+}
+
+static bool reserve(struct text *text, size_t more)
+{
+	if (text->broken)
+		return false;
+	return text->capacity - text->size > more || grow(text, more);
 }
 
 void text_add(struct text *text, const void *data, size_t size)

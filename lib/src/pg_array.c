@@ -4,6 +4,7 @@
 #include "bytes.h"
 #include "pg.h"
 
+#include <endian.h>
 #include <stdio.h>
 
 enum {
@@ -13,19 +14,17 @@ enum {
 
 static void put_int4(unsigned char *at, int32_t number)
 {
-	uint32_t bits = (uint32_t)number;
+	uint32_t bits = htobe32((uint32_t)number);
 
-	for (int i = 3; i >= 0; i--, bits >>= 8)
-		at[i] = (unsigned char)bits;
+	memcpy(at, &bits, sizeof(bits));
 }
 
 static int32_t get_int4(const unsigned char *at)
 {
-	uint32_t bits = 0;
+	uint32_t bits;
 
-	for (int i = 0; i < 4; i++)
-		bits = bits << 8 | at[i];
-	return (int32_t)bits;
+	memcpy(&bits, at, sizeof(bits));
+	return (int32_t)be32toh(bits);
 }
 
 static void add_int4(struct text *buffer, int32_t number)
