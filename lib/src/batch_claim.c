@@ -33,7 +33,16 @@ static bool has_lost(const struct once__work *work)
 
 typedef bool choose_f(const struct once__work *work);
 
-/* In the one order in which all batches lock. */
+static bool are_sorted(struct once__work *const *works, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (compare_works(&works[i - 1], &works[i]) > 0)
+			return false;
+	return true;
+}
+
+/* In the one order in which all batches lock. Keys that count upwards, as many
+ * do, come in it. */
 static size_t pick(struct once__batch *batch, size_t from, size_t to,
 		   choose_f *choose)
 {
@@ -42,7 +51,9 @@ static size_t pick(struct once__batch *batch, size_t from, size_t to,
 	for (size_t i = from; i < to; i++)
 		if (choose(&batch->works[i]))
 			batch->picked[count++] = &batch->works[i];
-	qsort(batch->picked, count, sizeof(struct once__work *), compare_works);
+	if (!are_sorted(batch->picked, count))
+		qsort(batch->picked, count, sizeof(struct once__work *),
+		      compare_works);
 	return count;
 }
 
