@@ -135,13 +135,15 @@ static enum once__call_result call_handler(struct once__batch *batch,
 {
 	struct once_session *session = batch->session;
 	int64_t timeout_ms = work->route->timeout_ms;
-	int64_t began_ms = clock_ms();
+	int64_t began_ns = clock_ns();
+	int64_t began_ms = began_ns / 1000000;
 	enum once__call_result result;
 	struct once_call call = {
 		.pg = session->pg,
 		.collection = &session->collection,
 		.work = work,
 		.tag = (size_t)(work - batch->works),
+		.began_ns = began_ns,
 		.deadline_ms = timeout_ms == 0 ? 0 : began_ms + timeout_ms,
 		.log = session->log,
 		.log_arg = session->log_arg,

@@ -48,6 +48,8 @@ static bool is_word(const char *sql, const char *word)
 	size_t size = strlen(word);
 	char after;
 
+	if ((*sql | 0x20) != *word) /* nearly always */
+		return false;
 	if (strncasecmp(sql, word, size) != 0)
 		return false;
 	after = sql[size];
@@ -295,6 +297,11 @@ static enum once__call_result judge_failure(
 	return decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
 }
 
+static bool is_late(const struct once_call *call, int64_t now_ns)
+{
+	return call->deadline_ms != 0 && now_ns / 1000000 > call->deadline_ms;
+}
+
 /* What it did so late may have been undone by the server already: a session
  * that was silent for too long is cut off. */
 static enum once__call_result judge_lateness(struct once_call *call,
@@ -325,16 +332,12 @@ static enum once_verdict invoke(struct once_call *call, void *self)
 	struct once__work *work = call->work;
 	const struct once_handler *handler = work->route->handler;
 	once_duplicate_f *duplicate = once__handler_duplicate(handler);
-	int64_t began = clock_ns();
-	enum once_verdict verdict = ONCE_DONE;
 
 	if (!work->lost && work->first == NULL && !work->known)
-		verdict = handler->handle(self, &work->msg, call);
-	else if (duplicate != NULL)
-		verdict =
-			duplicate(self, &work->msg, work->stored_result, call);
-	work->item->handler_ns += clock_ns() - began;
-	return verdict;
+		return handler->handle(self, &work->msg, call);
+	if (duplicate != NULL)
+		return duplicate(self, &work->msg, work->stored_result, call);
+	return ONCE_DONE;
 }
 
 /* Not that of an earlier message of the batch, nor its own statement's. */
@@ -347,13 +350,16 @@ enum once__call_result once__call_run(struct once_call *call, void *self)
 {
 	const struct once__pg_failure *failure;
 	enum once_verdict verdict;
+	int64_t ended_ns;
 
 	call->work->item->reason[0] = '\0';
 	call->work->item->sqlstate[0] = '\0';
 	verdict = invoke(call, self);
 	(void)leave_raw(call);
+	ended_ns = clock_ns();
+	call->work->item->handler_ns += ended_ns - call->began_ns;
 	failure = once__pg_failure(call->pg);
-	if (once_time_left_ms(call) < 0 && is_nobodys(failure))
+	if (is_late(call, ended_ns) && is_nobodys(failure))
 		return judge_lateness(call, verdict);
 	if (failure == NULL)
 		return judge_verdict(call->work, verdict);

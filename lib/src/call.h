@@ -12,7 +12,8 @@ struct once_call {
 	struct once__collection *collection;
 	struct once__work *work;
 	size_t tag;
-	int64_t deadline_ms; /* monotonic; 0: none */
+	int64_t began_ns;    /* monotonic */
+	int64_t deadline_ms; /* likewise; 0: none */
 	once_log_f *log;
 	void *log_arg;
 	bool raw;       /* the session is out of pipeline mode */
