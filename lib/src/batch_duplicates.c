@@ -50,35 +50,46 @@ static struct once__slot *find_slot(struct once__batch *batch,
 	}
 }
 
-static bool repeats(struct once__batch *batch, struct once__work *work,
-		    enum once_key_kind kind)
+static void repeat(struct once__work *work, struct once__work *first)
+{
+	work->first = first;
+	first->repeated = true;
+	work->key_kind =
+		bytes_equal(first->msg.keys.msg_id, work->msg.keys.msg_id)
+			? ONCE_KEY_MSG_ID
+			: ONCE_KEY_BIZ_ID;
+}
+
+/* false: another one has the key, which the work repeats. */
+static bool take_key(struct once__batch *batch, struct once__work *work,
+		     enum once_key_kind kind, struct once__slot **ret_slot)
 {
 	struct once__slot *slot;
 
+	*ret_slot = NULL;
 	if (key_of(work, kind).data == NULL)
-		return false;
+		return true;
 	slot = find_slot(batch, work, kind);
-	if (slot->work == NULL)
+	if (slot->work != NULL) {
+		repeat(work, slot->work);
 		return false;
-	work->first = slot->work;
-	work->first->repeated = true;
-	work->key_kind =
-		bytes_equal(slot->work->msg.keys.msg_id, work->msg.keys.msg_id)
-			? ONCE_KEY_MSG_ID
-			: ONCE_KEY_BIZ_ID;
+	}
+	slot->work = work;
+	slot->kind = kind;
+	*ret_slot = slot;
 	return true;
 }
 
-static void remember(struct once__batch *batch, struct once__work *work,
-		     enum once_key_kind kind)
+/* Both or none. What was taken last can be given back, for no other key has
+ * gone past it. */
+static void take_keys(struct once__batch *batch, struct once__work *work)
 {
-	struct once__slot *slot;
+	struct once__slot *biz_id;
+	struct once__slot *msg_id;
 
-	if (key_of(work, kind).data == NULL)
-		return;
-	slot = find_slot(batch, work, kind);
-	slot->work = work;
-	slot->kind = kind;
+	if (take_key(batch, work, ONCE_KEY_BIZ_ID, &biz_id) &&
+	    !take_key(batch, work, ONCE_KEY_MSG_ID, &msg_id) && biz_id != NULL)
+		biz_id->work = NULL;
 }
 
 bool once__work_asks(const struct once__work *work)
@@ -121,12 +132,7 @@ void once__batch_find_duplicates(struct once__batch *batch, size_t from,
 	for (size_t i = from; i < to; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (work->planned != ONCE_HANDLED_ENDING || work->known)
-			continue;
-		if (repeats(batch, work, ONCE_KEY_BIZ_ID) ||
-		    repeats(batch, work, ONCE_KEY_MSG_ID))
-			continue;
-		remember(batch, work, ONCE_KEY_MSG_ID);
-		remember(batch, work, ONCE_KEY_BIZ_ID);
+		if (work->planned == ONCE_HANDLED_ENDING && !work->known)
+			take_keys(batch, work);
 	}
 }
