@@ -80,6 +80,7 @@ START_TEST(each_row_is_named_by_the_function_that_decides_it)
 {
 	static const char *const files[] = { "lib/src/batch.c",
 					     "lib/src/batch_handle.c",
+					     "lib/src/batch_make.c",
 					     "lib/src/batch_try.c",
 					     "lib/src/call.c" };
 	char name[64];
