@@ -83,8 +83,8 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
 /* Its ending is, or is going to be, a row of once.parked. */
 bool once__work_is_parked(const struct once__work *work);
 
-/* Call the handlers for works[from..to) and wait for their statements. false: a
- * message was decided, or see once__pg_failure(). */
+/* Call the handlers for works[from..to); what they send isn't waited for.
+ * false: a message was decided, or see once__pg_failure(). */
 bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
 
 /* Before the first try: what do the prefilters know of the batch? TRANSIENT:

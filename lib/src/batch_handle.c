@@ -199,5 +199,5 @@ bool once__batch_handle(struct once__batch *batch, size_t from, size_t to)
 	if (limit_ms != 0)
 		limit_statements(batch, 0);
 	fault_point("in_handler");
-	return once__pg_wait(batch->session->pg);
+	return once__pg_failure(batch->session->pg) == NULL;
 }

@@ -5,6 +5,8 @@
  */
 #include "pg_impl.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -50,6 +52,8 @@ static void pop(struct once__pg *pg)
 {
 	pg->head = (pg->head + 1) & (pg->capacity - 1);
 	pg->count--;
+	if (++pg->answered == pg->mark)
+		pg->marked_ns = clock_ns();
 }
 
 static bool keep(struct once__pg *pg, PGresult *res)
@@ -183,13 +187,30 @@ static void use_the_wait(struct once__pg *pg)
 	meanwhile(pg->meanwhile_arg);
 }
 
-bool once__pg_wait(struct once__pg *pg)
+static void ask_for_answers(struct once__pg *pg)
 {
 	if (pg->count > 0 && !pg->lost && !PQsendFlushRequest(pg->conn))
 		once__pg_lose(pg);
+}
+
+bool once__pg_wait(struct once__pg *pg)
+{
+	ask_for_answers(pg);
 	use_the_wait(pg);
 	wait_for_all(pg);
 	return !pg->failed;
+}
+
+void once__pg_mark(struct once__pg *pg)
+{
+	pg->mark = pg->answered + pg->count;
+	pg->marked_ns = pg->count == 0 ? clock_ns() : 0;
+	ask_for_answers(pg);
+}
+
+int64_t once__pg_marked_ns(const struct once__pg *pg)
+{
+	return pg->marked_ns;
 }
 
 /* ---- sending ---- */
