@@ -118,11 +118,13 @@ static bool sift(struct once__batch *batch, size_t from, size_t to)
 {
 	struct once_session *session = batch->session;
 
-	if (!once__session_sifts(session))
+	if (!may_sift(session))
 		return true;
-	if (!for_each_consumer(batch, pick(batch, from, to, claims),
+	if (once__session_sifts(session) &&
+	    !for_each_consumer(batch, pick(batch, from, to, claims),
 			       once__log_sift))
 		return false;
+	/* Though it isn't sifted any more, it may be the half of what was. */
 	if (session->max_messages != 0 &&
 	    count_busy(batch, from, to) > session->max_messages)
 		once__pg_fail(

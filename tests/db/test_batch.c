@@ -265,6 +265,33 @@ START_TEST(of_known_ones_a_transaction_may_hold_many_and_of_new_ones_not)
 }
 END_TEST
 
+/* As many that the session stops to look for known ones half way. */
+START_TEST(however_many_new_ones_come_behind_known_ones_transactions_are_small)
+{
+	enum {
+		MOST = 2,
+		COUNT = 64
+	};
+	struct once_session *session;
+
+	trial.max_messages = MOST;
+	session = trial_open_session(&trial, NULL);
+	mail_init(&mail, COUNT);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	mail_again(&mail);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	rename_all();
+	mail_again(&mail);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), COUNT);
+	ck_assert_int_le(trial_count(&trial,
+				     "SELECT max(n) FROM (SELECT count(*) AS n "
+				     "FROM effect GROUP BY xmin::text) AS t"),
+			 MOST);
+	once_session_destroy(session);
+}
+END_TEST
+
 /* The batch before it, all of it known, makes the session look before it
  * claims. */
 START_TEST(among_known_ones_each_is_told_as_ever)
@@ -482,6 +509,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		of_known_ones_a_transaction_may_hold_many_and_of_new_ones_not);
+	tcase_add_test(
+		tests,
+		however_many_new_ones_come_behind_known_ones_transactions_are_small);
 	tcase_add_test(tests, among_known_ones_each_is_told_as_ever);
 	tcase_add_test(tests, null_and_empty_values_are_two_things);
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);
