@@ -99,14 +99,23 @@ static char *make_all(struct once__insert *insert,
 	return NULL;
 }
 
+static void forget(struct once__insert *insert)
+{
+	free(insert->all);
+	insert->all = NULL;
+	insert->learned = false;
+}
+
 void once__insert_learn(struct once__insert *insert, struct once__pg *pg,
 			size_t tag)
 {
 	const char *name;
 	const struct once_rows *types;
 
-	if (insert->learned)
+	if (insert->learned && insert->generation == once__pg_generation(pg))
 		return;
+	forget(insert);
+	insert->generation = once__pg_generation(pg);
 	name = once__pg_name(pg, tag, insert->one);
 	if (name == NULL) {
 		insert->learned = once__pg_failure(pg) == NULL;

@@ -20,6 +20,7 @@ struct once__insert {
 	size_t count;
 	uint64_t binary; /* a bit for each parameter that isn't text */
 	bool learned;
+	unsigned generation; /* of the statements that told */
 };
 
 /* Copied. false: no memory; what was made is to be freed. */

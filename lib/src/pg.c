@@ -3,6 +3,7 @@
 #include "error.h"
 #include "pg_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ void once__pg_begin(struct once__pg *pg)
 	};
 
 	once__pg_clear(pg);
+	pg->transactions++;
 	once__pg_send_control(pg, begins[pg->isolation], false);
 }
 
@@ -60,6 +62,34 @@ enum once__pg_commit once__pg_commit(struct once__pg *pg)
 	return committed ? ONCE__PG_COMMITTED : ONCE__PG_NOT_COMMITTED;
 }
 
+static void deallocate(struct once__pg *pg,
+		       struct once__pg_statement *statement)
+{
+	char sql[48];
+
+	if (statement->state != ONCE__PG_READY)
+		return;
+	snprintf(sql, sizeof(sql), "DEALLOCATE %s", statement->name);
+	once__pg_send_control(pg, sql, false);
+	statement->state = ONCE__PG_NEW;
+}
+
+static void forget_statements(struct once__pg *pg)
+{
+	pg->outdated = false;
+	pg->generation++;
+	for (size_t i = 0; i < ONCE__PG_STATEMENTS_MAX; i++)
+		deallocate(pg, &pg->statements.table[i]);
+	once__pg_sync(pg);
+	if (pg->failed && !pg->lost)
+		once__pg_lose(pg);
+}
+
+unsigned once__pg_generation(const struct once__pg *pg)
+{
+	return pg->generation;
+}
+
 void once__pg_rollback(struct once__pg *pg)
 {
 	bool useless = pg->failed && pg->failure.class == ONCE__PG_SERVER;
@@ -72,6 +102,9 @@ void once__pg_rollback(struct once__pg *pg)
 	if (!pg->lost &&
 	    (useless || PQtransactionStatus(pg->conn) != PQTRANS_IDLE))
 		once__pg_lose(pg); /* the next one may find a better server */
+	once__pg_clear(pg);
+	if (pg->outdated && !pg->lost)
+		forget_statements(pg);
 	once__pg_clear(pg);
 }
 

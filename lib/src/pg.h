@@ -114,6 +114,10 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag);
  * prepared so many that it prepares no more. */
 const char *once__pg_name(struct once__pg *pg, size_t tag, const char *sql);
 
+/* Another number once the session's statements were forgotten, because a table
+ * was altered: what they have told of it isn't true any more. */
+unsigned once__pg_generation(const struct once__pg *pg);
+
 /* May it be a text parameter? If not, that is the failure. */
 bool once__pg_check_text(struct once__pg *pg, size_t tag,
 			 struct once_bytes value);

@@ -1,11 +1,16 @@
 /* What a failed statement means is decided by its SQLSTATE, from one table.
  * Only the first failure of a transaction counts: what follows it is its echo.
  */
+#include "clock.h"
 #include "error.h"
 #include "pg_impl.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum {
+	TRUSTED_MS = 2000 /* a statement, after it was prepared */
+};
 
 /* clang-format off */
 static const struct {
@@ -76,6 +81,30 @@ static bool is_field(const PGresult *res, int field, const char *text)
 	return value != NULL && strcmp(value, text) == 0;
 }
 
+static bool is_of_class(const char *sqlstate, const char *class)
+{
+	return strncmp(sqlstate, class, strlen(class)) == 0;
+}
+
+/* The parameters of a prepared statement keep the types that they had. If a
+ * column has another one now, the statement fits no more (the error tells a
+ * place in its text), or takes for wrong what would be right. That can't be
+ * told from a wrong value, so it isn't supposed all the time. */
+static bool may_be_outdated(const struct once__pg *pg,
+			    const struct once__pg_statement *statement,
+			    const PGresult *res)
+{
+	const char *sqlstate = pg->failure.sqlstate;
+
+	if (statement->transaction == pg->transactions)
+		return false;
+	if (is_of_class(sqlstate, "42"))
+		return PQresultErrorField(res, PG_DIAG_STATEMENT_POSITION) !=
+		       NULL;
+	return is_of_class(sqlstate, "22") &&
+	       clock_ms() - statement->prepared_ms >= TRUSTED_MS;
+}
+
 /* No message is at fault if the session is over; nor if a table was altered
  * behind a prepared statement, which would fail for ever (plancache.c). */
 static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
@@ -88,6 +117,11 @@ static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
 		   is_field(res, PG_DIAG_SOURCE_FUNCTION,
 			    "RevalidateCachedQuery")) {
 		owed->statement->state = ONCE__PG_UNFIT;
+		pg->failure.class = ONCE__PG_REPEAT;
+	} else if (owed->statement != NULL &&
+		   owed->kind == ONCE__PG_KIND_EXECUTE &&
+		   may_be_outdated(pg, owed->statement, res)) {
+		pg->outdated = true;
 		pg->failure.class = ONCE__PG_REPEAT;
 	}
 }

@@ -56,6 +56,9 @@ struct once__pg {
 	unsigned sends;
 	size_t unsent; /* bytes of parameters since all was flushed */
 	int backend;   /* the process that the raw session belonged to */
+	unsigned transactions;
+	unsigned generation;
+	bool outdated; /* the statements are to be forgotten */
 	bool failed;
 	bool lost;
 	struct once__pg_failure failure;

@@ -3,6 +3,7 @@
  * mirrors what the server still has to answer, in order, so each answer finds
  * the message it belongs to.
  */
+#include "clock.h"
 #include "pg_impl.h"
 
 #include "clock.h"
@@ -277,6 +278,8 @@ bool once__pg_prepare(struct once__pg *pg, size_t tag,
 	if (!PQsendPrepare(pg->conn, statement->name, statement->sql, 0, NULL))
 		return false;
 	statement->state = ONCE__PG_SENT;
+	statement->transaction = pg->transactions;
+	statement->prepared_ms = clock_ms();
 	owe(pg, owed);
 	return true;
 }

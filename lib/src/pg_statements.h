@@ -4,6 +4,7 @@
 #define ONCE__PG_STATEMENTS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum once__pg_prepared {
 	ONCE__PG_NEW,
@@ -16,6 +17,8 @@ struct once__pg_statement {
 	char *sql; /* NULL: a free place */
 	char name[24];
 	enum once__pg_prepared state;
+	unsigned transaction; /* in which it was prepared */
+	int64_t prepared_ms;
 };
 
 enum {

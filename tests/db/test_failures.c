@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct trial trial;
@@ -440,6 +441,84 @@ START_TEST(an_altered_table_is_no_messages_fault)
 }
 END_TEST
 
+/* A parameter of a prepared statement keeps the type that its column had. */
+START_TEST(a_column_of_another_type_is_no_messages_fault)
+{
+	mail_init(&mail, 3);
+	trial_run(&trial, &mail, ONCE_OK);
+	pg_fixture_run(&trial.pg, "TRUNCATE effect, once.consume_log;"
+				  "ALTER TABLE effect ALTER value TYPE int "
+				  "USING 0");
+	mail_set_value(&mail, 0, "1");
+	mail_set_value(&mail, 1, "one");
+	mail_set_value(&mail, 2, "3");
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[1], ONCE_RETRY_ENDING);
+	ck_assert_str_eq(mail.items[1].sqlstate, "22P02");
+	ck_ending(mail.items[2], ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(trial_count(&trial, "SELECT sum(value) FROM effect"),
+			 4);
+	ck_assert_uint_eq(trial.stats.repeated, 1);
+}
+END_TEST
+
+/* Values that the column takes since it was widened. */
+START_TEST(a_column_that_takes_more_is_no_messages_fault)
+{
+	static const struct timespec a_while = { 2, 100000000 };
+
+	pg_fixture_run(&trial.pg, "ALTER TABLE effect ALTER value TYPE int "
+				  "USING 0");
+	mail_init(&mail, 3);
+	for (size_t i = 0; i < 3; i++)
+		mail_set_value(&mail, i, "7");
+	trial_run(&trial, &mail, ONCE_OK);
+	pg_fixture_run(&trial.pg, "TRUNCATE effect, once.consume_log;"
+				  "ALTER TABLE effect ALTER value TYPE bigint");
+	nanosleep(&a_while, NULL); /* it is trusted for so long */
+	mail_set_value(&mail, 1, "3000000000");
+	mail_set_value(&mail, 2, "two");
+	mail_again(&mail);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[1], ONCE_HANDLED_ENDING);
+	ck_ending(mail.items[2], ONCE_RETRY_ENDING);
+	ck_assert_int_eq(trial_count(&trial, "SELECT sum(value) FROM effect"),
+			 3000000007);
+	ck_assert_uint_eq(trial.stats.repeated, 1);
+}
+END_TEST
+
+static enum once_verdict call_odd(void *self, const struct once_message *msg,
+				  struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	once_send(call, "SELECT odd()", ONCE_NO_PARAMS);
+	return ONCE_DONE;
+}
+
+/* It isn't the statement that doesn't fit, and so it isn't tried again. */
+START_TEST(a_function_that_finds_a_type_wrong_is_its_messages_fault)
+{
+	pg_fixture_run(&trial.pg,
+		       "CREATE FUNCTION odd() RETURNS void LANGUAGE plpgsql AS "
+		       "$$BEGIN RAISE datatype_mismatch; END$$");
+	trial_poison = call_odd;
+	for (int i = 0; i < 2; i++) {
+		mail_init(&mail, 1);
+		mail_set_value(&mail, 0, "poison");
+		trial_run(&trial, &mail, ONCE_OK);
+		ck_ending(mail.items[0], ONCE_RETRY_ENDING);
+		ck_assert_str_eq(mail.items[0].sqlstate, "42804");
+		ck_assert_uint_eq(trial.stats.repeated, 0);
+		mail_fini(&mail);
+	}
+	mail_init(&mail, 0);
+}
+END_TEST
+
 START_TEST(a_claim_that_is_cut_off_is_no_messages_fault)
 {
 	mail_init(&mail, 2);
@@ -495,6 +574,11 @@ int main(void)
 	tcase_add_test(tests,
 		       a_server_that_turns_read_only_is_left_for_another);
 	tcase_add_test(tests, an_altered_table_is_no_messages_fault);
+	tcase_add_test(tests, a_column_of_another_type_is_no_messages_fault);
+	tcase_add_test(tests, a_column_that_takes_more_is_no_messages_fault);
+	tcase_add_test(
+		tests,
+		a_function_that_finds_a_type_wrong_is_its_messages_fault);
 	tcase_add_test(tests, a_claim_that_is_cut_off_is_no_messages_fault);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

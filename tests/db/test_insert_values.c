@@ -140,6 +140,26 @@ START_TEST(a_new_session_asks_for_the_types_again)
 }
 END_TEST
 
+/* The rows are refused by the types that the column had, all of them. */
+START_TEST(a_column_of_another_type_is_no_messages_fault)
+{
+	mail_init(&mail, 4);
+	run(insert_refund, ONCE_OK);
+	pg_fixture_run(&trial.pg, "TRUNCATE refund CASCADE;"
+				  "TRUNCATE insert_seen, once.consume_log;"
+				  "ALTER TABLE refund DROP number;"
+				  "ALTER TABLE refund ADD number interval");
+	mail_again(&mail);
+	run(insert_refund, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 4);
+	ck_assert_int_eq(count("SELECT count(*) FROM refund "
+			       "WHERE number = '6 s'"),
+			 4);
+	ck_assert_int_eq(inserts(), 1);
+	ck_assert_uint_eq(trial.stats.repeated, 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("insert_values");
@@ -151,6 +171,7 @@ int main(void)
 	tcase_add_test(tests, what_no_column_takes_is_refused_and_not_cut);
 	tcase_add_test(tests, binary_values_have_the_columns_type);
 	tcase_add_test(tests, a_new_session_asks_for_the_types_again);
+	tcase_add_test(tests, a_column_of_another_type_is_no_messages_fault);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
