@@ -18,11 +18,16 @@ size_t once__batch_slots_needed(size_t count)
 	return slots * sizeof(struct once__slot);
 }
 
+static struct once_bytes pick_key(const struct once__keys *keys,
+				  enum once_key_kind kind)
+{
+	return kind == ONCE_KEY_MSG_ID ? keys->msg_id : keys->biz_id;
+}
+
 static struct once_bytes key_of(const struct once__work *work,
 				enum once_key_kind kind)
 {
-	return kind == ONCE_KEY_MSG_ID ? work->msg.keys.msg_id
-				       : work->msg.keys.biz_id;
+	return pick_key(&work->msg.keys, kind);
 }
 
 static bool holds(const struct once__slot *slot, const struct once__work *work,
@@ -103,7 +108,7 @@ bool once__work_asks(const struct once__work *work)
 }
 
 /* It shares one key with the first, and the row that the first has lost to was
- * found by the other. */
+ * found by the other and hasn't got that one. */
 static bool is_stray(const struct once__work *work)
 {
 	const struct once__work *first = work->first;
@@ -111,7 +116,9 @@ static bool is_stray(const struct once__work *work)
 	return first != NULL && first->lost &&
 	       first->key_kind != work->key_kind &&
 	       !bytes_equal(key_of(first, first->key_kind),
-			    key_of(work, first->key_kind));
+			    key_of(work, first->key_kind)) &&
+	       !bytes_equal(pick_key(&first->stored, work->key_kind),
+			    key_of(work, work->key_kind));
 }
 
 bool once__batch_has_stray(const struct once__batch *batch, size_t from,

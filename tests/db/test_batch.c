@@ -292,6 +292,28 @@ START_TEST(however_many_new_ones_come_behind_known_ones_transactions_are_small)
 }
 END_TEST
 
+/* Each operation was sent by two messages, and all of it comes again. */
+START_TEST(known_ones_that_repeat_each_other_are_one_transaction)
+{
+	mail_init(&mail, 40);
+	for (size_t i = 0; i < 40; i += 2) {
+		char biz[24];
+
+		snprintf(biz, sizeof(biz), "b%zu", i);
+		mail_set_biz(&mail, i + 1, biz);
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	for (int i = 0; i < 2; i++) { /* the second one is sifted */
+		mail_again(&mail);
+		trial_run(&trial, &mail, ONCE_OK);
+		ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 40);
+		ck_assert_int_eq(mail.items[0].key_kind, ONCE_KEY_MSG_ID);
+		ck_assert_int_eq(mail.items[1].key_kind, ONCE_KEY_BIZ_ID);
+		ck_assert_uint_eq(trial.stats.rolled_back, 0);
+	}
+}
+END_TEST
+
 /* The batch before it, all of it known, makes the session look before it
  * claims. */
 START_TEST(among_known_ones_each_is_told_as_ever)
@@ -512,6 +534,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		however_many_new_ones_come_behind_known_ones_transactions_are_small);
+	tcase_add_test(tests,
+		       known_ones_that_repeat_each_other_are_one_transaction);
 	tcase_add_test(tests, among_known_ones_each_is_told_as_ever);
 	tcase_add_test(tests, null_and_empty_values_are_two_things);
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);
