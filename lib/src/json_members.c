@@ -12,6 +12,7 @@ enum {
 struct member {
 	struct once_bytes name;
 	struct once_bytes value;
+	struct once__json_string string; /* that it is; else raw.data NULL */
 };
 
 struct once__json_members {
@@ -42,17 +43,28 @@ static bool read_name(struct reader *reader, struct once_bytes *ret_name)
 	return fault != ONCE__KEY_NO_MEMORY;
 }
 
+static bool read_value(struct once__json_scan *scan, struct member *member)
+{
+	const unsigned char *start = scan->at;
+	bool good;
+
+	member->string.raw = bytes_of(NULL, 0);
+	if (scan->at < scan->end && *scan->at == '"')
+		good = once__json_scan_string(scan, &member->string);
+	else
+		good = once__json_skip_value(scan, 1) == ONCE__KEY_OK;
+	member->value = bytes_of(start, (size_t)(scan->at - start));
+	return good;
+}
+
 static bool read_member(struct reader *reader)
 {
 	struct member *member = &reader->table[reader->count];
-	const unsigned char *start;
 
-	if (reader->count == MOST_MEMBERS || !read_name(reader, &member->name))
+	if (reader->count == MOST_MEMBERS ||
+	    !read_name(reader, &member->name) ||
+	    !read_value(&reader->scan, member))
 		return false;
-	start = reader->scan.at;
-	if (once__json_skip_value(&reader->scan, 1) != ONCE__KEY_OK)
-		return false;
-	member->value = bytes_of(start, (size_t)(reader->scan.at - start));
 	once__json_skip_space(&reader->scan);
 	reader->count++;
 	return true;
@@ -132,11 +144,17 @@ enum once__key_fault once__json_members_find(
 	struct once_bytes *ret_scalar)
 {
 	const struct member *member;
+	struct once_bytes text;
 	enum once__key_fault fault = find(members, pointer->steps[0], &member);
 
 	*ret_scalar = bytes_of(NULL, 0);
 	if (fault != ONCE__KEY_OK)
 		return fault;
-	return once__json_pointer_follow(pointer, 1, member->value, arena,
-					 ret_scalar);
+	if (member->string.raw.data == NULL || pointer->count > 1)
+		return once__json_pointer_follow(pointer, 1, member->value,
+						 arena, ret_scalar);
+	fault = once__json_string_text(&member->string, arena, &text);
+	if (fault == ONCE__KEY_OK)
+		*ret_scalar = text;
+	return fault;
 }
