@@ -6,8 +6,6 @@
 #include "clock.h"
 #include "pg_impl.h"
 
-#include "clock.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
