@@ -72,8 +72,8 @@ void lane_work_collect_ahead(void *arg);
 /* A strand ends; returns its parcel, which is the caller's. */
 struct parcel *lane_work_remove(struct lane_work *work, struct strand *strand);
 /* Run it and report. While all of a batch are duplicates, the next one may be
- * larger; libonce keeps the limit for what takes more than a look. After UNKNOWN
- * the work is unsettled until lane_work_settle() has returned OK. */
+ * larger; libonce keeps the limit for what takes more than a look. After
+ * UNKNOWN the work is unsettled until lane_work_settle() has returned OK. */
 enum once_status lane_work_run(struct lane_work *work, struct once_error *err);
 enum once_status lane_work_settle(struct lane_work *work,
 				  struct once_error *err);

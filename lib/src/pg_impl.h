@@ -2,7 +2,8 @@
  * pg_impl.h - a session from within. Its parts:
  *
  *	pg.c           open, close, transactions
- *	pg_pipeline.c  statements out, answers in
+ *	pg_pipeline.c  statements out
+ *	pg_answers.c   answers in
  *	pg_failure.c   what a failure means, and whose it is
  *	pg_raw.c       the session without the pipeline
  *	pg_rows.c      what an answer holds
@@ -69,8 +70,18 @@ void once__pg_lose(struct once__pg *pg);
 void once__pg_fail_with(struct once__pg *pg, const struct once__pg_owed *owed,
 			const PGresult *res);
 
-/* pg_pipeline.c */
+/* pg_answers.c */
 bool once__pg_succeeded(const PGresult *res);
+/* Something was sent that will be answered. */
+void once__pg_owe(struct once__pg *pg, struct once__pg_owed owed);
+/* Those that are complete. */
+void once__pg_take_answers(struct once__pg *pg);
+/* Wait for the socket (poll's events), and read what has come. -1: as long as
+ * it takes. */
+void once__pg_wait_for(struct once__pg *pg, short events, int timeout_ms);
+void once__pg_wait_for_all(struct once__pg *pg);
+
+/* pg_pipeline.c */
 bool once__pg_prepare(struct once__pg *pg, size_t tag,
 		      struct once__pg_statement *statement);
 /* Without preparing it: BEGIN, COMMIT, ROLLBACK. */
