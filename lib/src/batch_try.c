@@ -220,23 +220,6 @@ static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
 	return true;
 }
 
-/* What the handlers have sent isn't waited for, but its time is theirs. */
-static bool finish_behind(struct once__batch *batch, size_t from, size_t to,
-			  bool *ret_fenced)
-{
-	struct once__pg *pg = batch->session->pg;
-	bool done;
-
-	once__pg_mark(pg);
-	done = finish(batch, from, to, ret_fenced);
-	if (once__pg_marked_ns(pg) > batch->lap_ns) {
-		batch->stats->handler_ns +=
-			once__pg_marked_ns(pg) - batch->lap_ns;
-		batch->lap_ns = once__pg_marked_ns(pg);
-	}
-	return done;
-}
-
 static bool work_through(struct once__batch *batch, size_t from, size_t to,
 			 bool *ret_fenced)
 {
@@ -250,9 +233,8 @@ static bool work_through(struct once__batch *batch, size_t from, size_t to,
 	return once__batch_lap(batch, &stats->claim_ns,
 			       once__batch_claim(batch, from, to)) &&
 	       once__batch_lap(batch, &stats->handler_ns,
-			       once__batch_handle(batch, from, to)) &&
-	       once__batch_lap(batch, &stats->commit_ns,
-			       finish_behind(batch, from, to, ret_fenced));
+			       once__batch_handle(batch, from, to) &&
+				       finish(batch, from, to, ret_fenced));
 }
 
 /* A database that has lost their rows may have given the numbers to others. */

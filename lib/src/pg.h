@@ -89,10 +89,6 @@ void once__pg_poll(struct once__pg *pg);
 void once__pg_breathe(struct once__pg *pg);
 /* Wait for all answers. false: something failed. */
 bool once__pg_wait(struct once__pg *pg);
-/* Have what was sent so far answered without waiting for more; later, when the
- * last of it was: monotonic, 0: not yet. */
-void once__pg_mark(struct once__pg *pg);
-int64_t once__pg_marked_ns(const struct once__pg *pg);
 enum once__pg_commit once__pg_commit(struct once__pg *pg);
 /* Back to an idle session, whatever state it was in; else it is lost. */
 void once__pg_rollback(struct once__pg *pg);

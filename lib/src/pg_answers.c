@@ -2,7 +2,6 @@
  * What the server owes. The idea to hold: `queue` mirrors it, in order, so each
  * answer finds the message it belongs to.
  */
-#include "clock.h"
 #include "pg_impl.h"
 
 #include <errno.h>
@@ -42,8 +41,6 @@ static void pop(struct once__pg *pg)
 {
 	pg->head = (pg->head + 1) & (pg->capacity - 1);
 	pg->count--;
-	if (++pg->answered == pg->mark)
-		pg->marked_ns = clock_ns();
 }
 
 static bool keep(struct once__pg *pg, PGresult *res)
@@ -188,16 +185,4 @@ bool once__pg_wait(struct once__pg *pg)
 	use_the_wait(pg);
 	once__pg_wait_for_all(pg);
 	return !pg->failed;
-}
-
-void once__pg_mark(struct once__pg *pg)
-{
-	pg->mark = pg->answered + pg->count;
-	pg->marked_ns = pg->count == 0 ? clock_ns() : 0;
-	ask_for_answers(pg);
-}
-
-int64_t once__pg_marked_ns(const struct once__pg *pg)
-{
-	return pg->marked_ns;
 }

@@ -42,10 +42,6 @@ struct once__pg {
 	size_t head;
 	size_t count;
 
-	uint64_t answered; /* of all that were ever owed */
-	uint64_t mark;     /* that one's answer is looked for */
-	int64_t marked_ns; /* and was here then */
-
 	PGresult **kept; /* rows that live until the transaction ends */
 	size_t kept_count;
 	size_t kept_capacity;

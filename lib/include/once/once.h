@@ -370,9 +370,8 @@ struct once_run_stats {
 	int64_t prefilter_ns; /* asked, their hits proved, and told */
 	int64_t claim_ns;     /* claims and look-ups, until answered */
 	int64_t handler_ns;   /* from the first call until all that was sent is
-				 answered */
-	int64_t commit_ns;    /* results, parked rows, positions, and COMMIT,
-				 until answered */
+				 answered, positions included */
+	int64_t commit_ns;    /* COMMIT, until answered */
 };
 
 /*
@@ -381,8 +380,8 @@ struct once_run_stats {
  * it, that of others forgets it. Until then the items stay as they are, but for
  * their strands, which may move on to them.
  *
- * For once_meanwhile_f, or between runs. Errors: BUG, TRANSIENT (Redis, which is
- * to be waited for): nothing is ready, and the run will say it again.
+ * For once_meanwhile_f, or between runs. Errors: BUG, TRANSIENT (Redis, which
+ * is to be waited for): nothing is ready, and the run will say it again.
  */
 ONCE_API enum once_status once_session_prepare(
 	struct once_session *session, struct once_item *items, size_t count,
