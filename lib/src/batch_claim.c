@@ -108,6 +108,8 @@ static size_t count_busy(const struct once__batch *batch, size_t from,
 	for (size_t i = from; i < to; i++) {
 		const struct once__work *work = &batch->works[i];
 
+		if (work->planned == ONCE_HELD_ENDING)
+			continue;
 		count += !work->lost ||
 			 once__handler_duplicate(work->route->handler) != NULL;
 	}

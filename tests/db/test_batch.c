@@ -292,6 +292,47 @@ START_TEST(however_many_new_ones_come_behind_known_ones_transactions_are_small)
 }
 END_TEST
 
+static enum once_verdict ask_again(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	(void)call;
+	return ONCE_RETRY;
+}
+
+/* Many may be in a transaction, for they are known; then there is nothing to do
+ * with them, for one before them waits. */
+START_TEST(those_that_are_held_part_no_batch)
+{
+	struct once_strand strand = { "g", "t", 0, 0, 0, 0 };
+	struct once_session *session;
+	const int64_t zero = 0;
+
+	trial.max_messages = 2;
+	trial_poison = ask_again;
+	session = trial_open_session(&trial, NULL);
+	ck_assert_int_eq(once_session_create_positions(session, "g", "t", &zero,
+						       1, &trial.err),
+			 ONCE_OK);
+	mail_init(&mail, 32);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	mail_again(&mail);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	mail_again(&mail);
+	for (size_t i = 0; i < mail.count; i++)
+		mail_set_strand(&mail, i, &strand);
+	mail_set_id(&mail, 0, "new");
+	mail_set_biz(&mail, 0, "new");
+	mail_set_value(&mail, 0, "poison");
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_ending(mail.items[0], ONCE_RETRY_ENDING);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HELD_ENDING), 31);
+	ck_assert_uint_eq(trial.stats.rolled_back, 1);
+	once_session_destroy(session);
+}
+END_TEST
+
 /* Each operation was sent by two messages, and all of it comes again. */
 START_TEST(known_ones_that_repeat_each_other_are_one_transaction)
 {
@@ -536,6 +577,7 @@ int main(void)
 		however_many_new_ones_come_behind_known_ones_transactions_are_small);
 	tcase_add_test(tests,
 		       known_ones_that_repeat_each_other_are_one_transaction);
+	tcase_add_test(tests, those_that_are_held_part_no_batch);
 	tcase_add_test(tests, among_known_ones_each_is_told_as_ever);
 	tcase_add_test(tests, null_and_empty_values_are_two_things);
 	tcase_add_test(tests, two_scopes_do_not_know_each_other);
