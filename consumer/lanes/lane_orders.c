@@ -120,7 +120,8 @@ static void add_strand(struct lane_work *work, const struct address *address,
 		abort(); /* the partition would stand still for ever */
 	if (!position->crashed)
 		return;
-	/* As many as may have been on their way when it died. */
+	/* About as many as may have been on their way when it died: behind more
+	 * known ones it dies once more, with the position moved. */
 	strand->careful =
 		PARCEL_MOST_BATCHES * work->options->cfg->batch.max_messages;
 	if (work->options->prefilter == NULL)

@@ -198,20 +198,8 @@ static void expect(struct once__batch *batch, size_t from, size_t to)
 	once__log_expect(&batch->session->claims, plain, odd);
 }
 
-/* It is none of this batch's time. */
-static void use_the_wait(void *arg)
-{
-	struct once__batch *batch = arg;
-	int64_t began_ns = clock_ns();
-
-	batch->session->meanwhile(batch->session->meanwhile_arg);
-	batch->lap_ns += clock_ns() - began_ns;
-}
-
 bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
 {
-	if (batch->session->meanwhile != NULL)
-		once__pg_meanwhile(batch->session->pg, use_the_wait, batch);
 	if (!find_for_askers(batch, from, to) || !sift(batch, from, to) ||
 	    !claim(batch, from, to) || !find_for_losers(batch, from, to))
 		return false;

@@ -220,21 +220,56 @@ static bool lock_parked(struct once__batch *batch, size_t from, size_t to,
 	return true;
 }
 
+/* It is none of this batch's time. */
+static void use_the_wait(void *arg)
+{
+	struct once__batch *batch = arg;
+	int64_t began_ns = clock_ns();
+
+	batch->session->meanwhile(batch->session->meanwhile_arg);
+	batch->lap_ns += clock_ns() - began_ns;
+}
+
+/* Never what a handler waits for: it has a time limit. */
+static void offer_wait(struct once__batch *batch, bool offered)
+{
+	if (batch->session->meanwhile != NULL)
+		once__pg_meanwhile(batch->session->pg,
+				   offered ? use_the_wait : NULL, batch);
+}
+
+static bool claim(struct once__batch *batch, size_t from, size_t to)
+{
+	bool done;
+
+	once__batch_find_duplicates(batch, from, to);
+	offer_wait(batch, true);
+	done = once__batch_claim(batch, from, to);
+	offer_wait(batch, false);
+	return done;
+}
+
+static bool handle(struct once__batch *batch, size_t from, size_t to,
+		   bool *ret_fenced)
+{
+	if (!once__batch_handle(batch, from, to))
+		return false;
+	offer_wait(batch, true);
+	return finish(batch, from, to, ret_fenced);
+}
+
 static bool work_through(struct once__batch *batch, size_t from, size_t to,
 			 bool *ret_fenced)
 {
 	struct once_run_stats *stats = batch->stats;
 
 	batch->lap_ns = clock_ns();
-	if (!once__batch_lap(batch, &stats->prefilter_ns,
-			     once__batch_prove(batch, from, to)))
-		return false;
-	once__batch_find_duplicates(batch, from, to);
-	return once__batch_lap(batch, &stats->claim_ns,
-			       once__batch_claim(batch, from, to)) &&
+	return once__batch_lap(batch, &stats->prefilter_ns,
+			       once__batch_prove(batch, from, to)) &&
+	       once__batch_lap(batch, &stats->claim_ns,
+			       claim(batch, from, to)) &&
 	       once__batch_lap(batch, &stats->handler_ns,
-			       once__batch_handle(batch, from, to) &&
-				       finish(batch, from, to, ret_fenced));
+			       handle(batch, from, to, ret_fenced));
 }
 
 /* A database that has lost their rows may have given the numbers to others. */
