@@ -23,6 +23,7 @@ enum {
 static const char config_format[] = "kafka:\n"
 				    "  brokers: %s\n"
 				    "  group: %s-%d\n"
+				    "  max_memory: %s\n"
 				    "database:\n"
 				    "  conninfo: %s\n"
 				    "  durability: %s\n"
@@ -114,9 +115,10 @@ void onced_process_init(struct onced_process *onced, struct bench *bench,
 	file = fopen(onced->config, "we");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, config_format, topic->kafka.bootstrap, topic->kafka.group,
-		++bench->runs, bench->pg.conninfo, scenario->durability,
-		prefilter, scenario->lanes, scenario->max_messages, onced->port,
-		topic->kafka.topic, bench->plugin, scenario->write);
+		++bench->runs, scenario->max_memory, bench->pg.conninfo,
+		scenario->durability, prefilter, scenario->lanes,
+		scenario->max_messages, onced->port, topic->kafka.topic,
+		bench->plugin, scenario->write);
 	ck_assert_int_eq(fclose(file), 0);
 }
 

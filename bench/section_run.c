@@ -45,6 +45,8 @@ struct scenario scenario_of(const struct scenario *scenario)
 		whole.write = "send";
 	if (whole.durability == NULL)
 		whole.durability = "database";
+	if (whole.max_memory == NULL)
+		whole.max_memory = "160MiB";
 	return whole;
 }
 
