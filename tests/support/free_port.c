@@ -34,16 +34,21 @@ static bool is_free(int port)
 	return bound == 0;
 }
 
-static bool are_free(int port, int count)
+/* `count` ports in such steps. */
+static bool are_free(int port, int count, int step)
 {
-	for (int i = 0; i < count; i++) {
-		if (!is_free(port + i))
+	int last = port + (count - 1) * step;
+
+	if (last >= FIRST_PORT + PORT_COUNT)
+		return false;
+	for (; port <= last; port += step) {
+		if (!is_free(port))
 			return false;
 	}
 	return true;
 }
 
-int free_port_find(int count)
+static int find(int count, int step)
 {
 	uint64_t state = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
 
@@ -52,8 +57,18 @@ int free_port_find(int count)
 
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		port = FIRST_PORT + (int)((state >> 33) % PORT_COUNT);
-		if (are_free(port, count))
+		if (are_free(port, count, step))
 			return port;
 	}
 	return -1;
+}
+
+int free_port_find(int count)
+{
+	return find(count, 1);
+}
+
+int free_port_find_pair(int distance)
+{
+	return find(2, distance);
 }

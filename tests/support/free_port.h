@@ -6,5 +6,7 @@
  * lie below the ports that the kernel gives to clients: a server that is
  * restarted finds its port still free, and a client can't meet itself. */
 int free_port_find(int count);
+/* The same of two ports that lie so far apart. */
+int free_port_find_pair(int distance);
 
 #endif

@@ -272,6 +272,8 @@ int onced_stop(struct onced *onced)
 	code = onced_wait(onced, STOP_MS);
 	if (code == 0)
 		onced_check_last_sums(onced);
+	else
+		show_end_of(onced->log);
 	return code;
 }
 

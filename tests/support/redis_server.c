@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define START_MS 20000
+#define BUS_DISTANCE 10000 /* of the other port of a cluster's node */
 #define ANSWER_SECONDS 1
 #define WORDS_MAX 32
 
@@ -37,7 +38,7 @@ enum once_status redis_server_create_with(struct redis_server *server,
 		return err->status;
 	if (system("command -v redis-server >/dev/null") != 0)
 		return error_set(err, ONCE_CONFIG, "there is no redis-server");
-	server->port = free_port_find(1);
+	server->port = free_port_find_pair(BUS_DISTANCE);
 	if (server->port == -1)
 		return error_set(err, ONCE_TRANSIENT, "no port is free");
 	snprintf(server->url, sizeof(server->url), "redis://127.0.0.1:%d/0",
