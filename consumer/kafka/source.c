@@ -353,12 +353,26 @@ enum source_ending source_ending(struct source *source)
 	return (enum source_ending)atomic_load(&source->ending);
 }
 
+/* It waits for parcels alone; what else lanes had to say has come too late. */
+static void free_late_reports(struct source *source)
+{
+	struct mail *mail = mailbox_take(&source->reports, 0);
+
+	while (mail != NULL) {
+		struct mail *next = mail->next;
+
+		free(mail);
+		mail = next;
+	}
+}
+
 void source_destroy(struct source *source)
 {
 	if (source == NULL)
 		return;
 	if (source->started)
 		pthread_join(source->thread, NULL);
+	free_late_reports(source);
 	if (source->rk != NULL && !source->started)
 		rd_kafka_destroy(source->rk);
 	while (source->partitions != NULL) {
