@@ -46,7 +46,7 @@ struct scenario scenario_of(const struct scenario *scenario)
 	if (whole.durability == NULL)
 		whole.durability = "database";
 	if (whole.max_memory == NULL)
-		whole.max_memory = "160MiB";
+		whole.max_memory = "192MiB";
 	return whole;
 }
 

@@ -55,7 +55,7 @@ struct scenario {
 	int max_messages;       /* of a transaction */
 	const char *write;      /* how the handler does; NULL: "send" */
 	const char *durability; /* NULL: "database" */
-	const char *max_memory; /* of messages fetched; NULL: "160MiB" */
+	const char *max_memory; /* of messages fetched; NULL: "192MiB" */
 	enum prefilter prefilter;
 };
 
