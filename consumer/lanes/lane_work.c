@@ -7,10 +7,6 @@
 #include "fault.h"
 #include "numbers.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum once_status lane_work_init(struct lane_work *work,
 				const struct lane_options *options,
 				struct once_session *session,

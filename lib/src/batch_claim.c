@@ -110,7 +110,7 @@ static size_t count_busy(const struct once__batch *batch, size_t from,
 
 		if (work->planned == ONCE_HELD_ENDING)
 			continue;
-		count += !work->lost ||
+		count += (!work->lost && work->first == NULL) ||
 			 once__handler_duplicate(work->route->handler) != NULL;
 	}
 	return count;

@@ -256,6 +256,14 @@ START_TEST(of_known_ones_a_transaction_may_hold_many_and_of_new_ones_not)
 	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 20);
 	ck_assert_uint_eq(trial.stats.committed, 1);
 	mail_again(&mail);
+	for (size_t at = 1; at < mail.count; at++) {
+		mail_set_id(&mail, at, "m0");
+		mail_set_biz(&mail, at, "b0");
+	}
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 20);
+	ck_assert_uint_eq(trial.stats.rolled_back, 0);
+	mail_again(&mail);
 	rename_all();
 	trial_run_by(&trial, session, &mail, ONCE_OK);
 	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 20);
