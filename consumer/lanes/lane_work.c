@@ -1,5 +1,5 @@
-/* A batch is made of what is ready now, in turn from all strands, and each
- * message of it comes back with an ending or a reason to wait. */
+/* A batch is run, and each message of it comes back with an ending or a reason
+ * to wait. */
 #include "lane_work.h"
 
 #include "clock.h"
