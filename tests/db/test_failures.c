@@ -361,10 +361,7 @@ static enum once_verdict kill_session(void *self,
 	(void)self;
 	(void)msg;
 	(void)call;
-	pg_fixture_run(&trial.pg,
-		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		       "WHERE application_name = 'trial' AND "
-		       "datname = current_database()");
+	pg_fixture_end_sessions(&trial.pg, "trial");
 	return ONCE_DONE;
 }
 

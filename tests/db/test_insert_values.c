@@ -127,9 +127,7 @@ START_TEST(a_new_session_asks_for_the_types_again)
 				  "ALTER TABLE refund DROP number;"
 				  "ALTER TABLE refund ADD number interval;"
 				  "TRUNCATE once.consume_log");
-	pg_fixture_run(&trial.pg,
-		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		       "WHERE application_name = 'trial'");
+	ck_assert_int_eq(pg_fixture_end_sessions(&trial.pg, "trial"), 1);
 	mail_again(&mail);
 	run(insert_refund, ONCE_TRANSIENT); /* the old one's end */
 	run(insert_refund, ONCE_OK);

@@ -126,10 +126,7 @@ static enum once_verdict kill_when_full(void *self,
 {
 	for (int i = 0; i < 1000; i++)
 		once_send(call, "SELECT repeat('x', 100000)", ONCE_NO_PARAMS);
-	pg_fixture_run(&trial.pg,
-		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		       "WHERE application_name = 'trial' AND "
-		       "datname = current_database()");
+	pg_fixture_end_sessions(&trial.pg, "trial");
 	return ask_much(self, msg, call);
 }
 

@@ -117,10 +117,6 @@ static int hog(const struct scene *scene, PGconn *conns[SLOTS], int taken)
 	return taken;
 }
 
-static const char end_sessions[] =
-	"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-	"WHERE application_name = 'onced'";
-
 /* 0: none is left while it runs; 1: nor at the start. */
 START_TEST(a_database_without_a_connection_left_is_waited_for)
 {
@@ -137,7 +133,7 @@ START_TEST(a_database_without_a_connection_left_is_waited_for)
 	taken = hog(&scene, conns, taken);
 	if (_i == 1)
 		onced_start(&scene.onced, NULL);
-	while (pg_fixture_get_int64(&scene.fixture.pg, end_sessions) > 0)
+	while (pg_fixture_end_sessions(&scene.fixture.pg, "onced") > 0)
 		taken = hog(&scene, conns, taken);
 	expect_refusals(&scene, "too many clients");
 	while (taken > 0)

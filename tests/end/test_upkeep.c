@@ -116,10 +116,7 @@ START_TEST(a_cleaner_whose_session_is_cut_says_so_once_and_comes_back)
 
 	start(&upkeep, "1s");
 	onced_fixture_wait_for(&upkeep.fixture, count_cleaners, 1, WAIT_MS);
-	pg_fixture_run(&upkeep.fixture.pg,
-		       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-		       "WHERE application_name = 'onced cleaner' "
-		       "AND datname = current_database()");
+	pg_fixture_end_sessions(&upkeep.fixture.pg, "onced cleaner");
 	onced_wait_for_log(&upkeep.onced, "the log isn't cleaned now", WAIT_MS);
 	onced_wait_for_log(&upkeep.onced, "the log is cleaned again", WAIT_MS);
 	send_and_wait(&upkeep, 0, SENT);
@@ -132,7 +129,8 @@ static void send_signal(struct onced_fixture *fixture, int number)
 {
 	int64_t pid = pg_fixture_get_int64(
 		&fixture->pg, "SELECT max(pid) FROM pg_stat_activity "
-			      "WHERE application_name = 'onced cleaner'");
+			      "WHERE application_name = 'onced cleaner' "
+			      "AND datname = current_database()");
 
 	ck_assert_int_gt(pid, 0);
 	ck_assert_int_eq(kill((pid_t)pid, number), 0);

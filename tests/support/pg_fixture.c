@@ -113,6 +113,18 @@ void pg_fixture_reconnect(struct pg_fixture *pg)
 	pg->conn = open_session(pg->conninfo);
 }
 
+int64_t pg_fixture_end_sessions(struct pg_fixture *pg, const char *name)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(pg_terminate_backend(pid)) "
+		 "FROM pg_stat_activity WHERE datname = current_database() "
+		 "AND application_name LIKE '%s'",
+		 name);
+	return pg_fixture_get_int64(pg, sql);
+}
+
 void pg_fixture_save(struct pg_fixture *pg)
 {
 	struct pg_fixture saved = *pg;

@@ -27,6 +27,10 @@ void pg_fixture_fini(struct pg_fixture *pg);
 /* A new session, after the server was restarted. */
 void pg_fixture_reconnect(struct pg_fixture *pg);
 
+/* Cut off the sessions in it that have this application_name, or one like it
+ * (SQL's LIKE). How many there were. */
+int64_t pg_fixture_end_sessions(struct pg_fixture *pg, const char *name);
+
 /* A copy of the database as it is, and the copy in its place; nobody else may
  * be in it. */
 void pg_fixture_save(struct pg_fixture *pg);
