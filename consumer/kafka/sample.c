@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "kafka_range.h"
 #include "kafka_record.h"
 
 #include <stdio.h>
@@ -75,9 +76,8 @@ static void meet_out_of_range(struct sample *sample,
 	int64_t end;
 	char fault[sizeof(at->fault)];
 
-	if (rd_kafka_query_watermark_offsets(
-		    sample->rk, at->topic, at->partition, &first, &end,
-		    ASK_MS) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+	if (kafka_ask_range(sample->rk, at->topic, at->partition, ASK_MS,
+			    &first, &end) != RD_KAFKA_RESP_ERR_NO_ERROR ||
 	    first <= at->next) {
 		snprintf(fault, sizeof(fault), "offset %lld isn't there",
 			 (long long)at->next);

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "kafka_conf.h"
+#include "kafka_range.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,9 +111,9 @@ static enum once_status ask_for_partition(struct sample *sample,
 					  struct sample_partition *at,
 					  struct once_error *err)
 {
-	rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-		sample->rk, at->topic, at->partition, &at->first, &at->end,
-		ASK_MS);
+	rd_kafka_resp_err_t error =
+		kafka_ask_range(sample->rk, at->topic, at->partition, ASK_MS,
+				&at->first, &at->end);
 
 	if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return ONCE_OK;

@@ -5,6 +5,7 @@
 #include "source_impl.h"
 
 #include "clock.h"
+#include "kafka_range.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -83,9 +84,9 @@ static bool ask_committed(struct source *source,
 static bool ask_ends(struct source *source, const char *topic, int32_t number,
 		     int64_t *ret_first, int64_t *ret_end)
 {
-	return rd_kafka_query_watermark_offsets(
-		       source->rk, topic, number, ret_first, ret_end,
-		       ASK_TIMEOUT_MS) == RD_KAFKA_RESP_ERR_NO_ERROR;
+	return kafka_ask_range(source->rk, topic, number, ASK_TIMEOUT_MS,
+			       ret_first,
+			       ret_end) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 static int count_partitions(struct source *source, const char *topic)

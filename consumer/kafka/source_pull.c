@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "fault.h"
+#include "kafka_range.h"
 #include "kafka_record.h"
 #include "log.h"
 #include "numbers.h"
@@ -54,9 +55,8 @@ static void meet_out_of_range(struct source *source,
 	int64_t first;
 	int64_t end;
 
-	if (rd_kafka_query_watermark_offsets(
-		    source->rk, partition->topic, partition->number, &first,
-		    &end, 1000) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+	if (kafka_ask_range(source->rk, partition->topic, partition->number,
+			    1000, &first, &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
 		log_warning(PARTITION_FIELDS(partition),
 			    "offset %lld isn't there, and Kafka doesn't say "
 			    "what is; opening the partition again",

@@ -5,6 +5,7 @@
 
 #include "error.h"
 #include "kafka_conf.h"
+#include "kafka_range.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -146,8 +147,8 @@ static enum once_status find_offset(rd_kafka_t *rk, const char *topic,
 {
 	int64_t first;
 	int64_t end;
-	rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-		rk, topic, partition, &first, &end, ASK_MS);
+	rd_kafka_resp_err_t error =
+		kafka_ask_range(rk, topic, partition, ASK_MS, &first, &end);
 
 	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return not_answered(error, err);

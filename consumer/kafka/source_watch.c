@@ -8,6 +8,7 @@
 #include "source_impl.h"
 
 #include "clock.h"
+#include "kafka_range.h"
 #include "log.h"
 
 #include <stdio.h>
@@ -112,16 +113,38 @@ static void note_stalled(struct source *source,
 	source_open(source, partition); /* once: it may be ours */
 }
 
+/* A broker that hangs makes no error of its own for a minute. */
+static void note_no_answer(struct source *source,
+			   const struct source_partition *partition)
+{
+	char text[ONCE_REASON_SIZE];
+
+	if (source->passing)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"Kafka has more than offset %lld of %s[%d], nothing comes, and "
+		"it doesn't say why: it doesn't answer",
+		(long long)partition->watched_at, partition->topic,
+		(int)partition->number);
+	log_warning(NULL, "%s", text);
+	source_set_trouble(source, text);
+	source->passing = true;
+}
+
 static void ask_why(struct source *source, struct source_partition *partition)
 {
 	int64_t first;
 	int64_t end;
 
 	partition->still_since_ms = clock_ms();
-	if (rd_kafka_query_watermark_offsets(
-		    source->rk, partition->topic, partition->number, &first,
-		    &end, ASK_TIMEOUT_MS) != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return; /* the broker is away, which is told elsewhere */
+	if (kafka_ask_range(source->rk, partition->topic, partition->number,
+			    ASK_TIMEOUT_MS, &first,
+			    &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+		note_no_answer(source, partition);
+		return;
+	}
+	source_flow_is_back(source);
 	if (end > partition->watched_at || end < partition->handled_next)
 		note_stalled(source, partition, end);
 	else if (partition->watched != PARTITION_HELD_BACK) {

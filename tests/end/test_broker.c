@@ -97,6 +97,37 @@ START_TEST(a_broker_that_freezes_while_it_is_asked_holds_up_nothing_else)
 }
 END_TEST
 
+/* What is in Kafka and doesn't come is asked for, after 5 s. */
+START_TEST(a_broker_that_freezes_under_its_readers_is_told_and_waited_for)
+{
+	struct onced_options options = {
+		.memory = "4MiB",
+		.session = "    - session.timeout.ms=45000\n",
+	};
+	struct onced_fixture fixture;
+	struct kafka_server server;
+	struct once_error err;
+	struct onced onced;
+
+	ck_assert_msg(kafka_server_create(&server, NULL, &err) == ONCE_OK, "%s",
+		      err.text);
+	onced_fixture_init_on(&fixture, PARTITIONS, server.bootstrap);
+	onced_fixture_without_monitor(&fixture);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_put_file(&fixture, "hang");
+	onced_start(&onced, NULL);
+	onced_fixture_send_heavy(&fixture, 20, "hang");
+	onced_fixture_wait_for_file(&fixture, "hanging", WAIT_MS);
+	ck_assert_int_eq(kill(server.process.pid, SIGSTOP), 0);
+	onced_fixture_remove_file(&fixture, "hang");
+	onced_wait_until_not_ready(&onced, "it doesn't answer", WAIT_MS);
+	ck_assert_int_eq(kill(server.process.pid, SIGCONT), 0);
+	check_all(&onced);
+	onced_fixture_fini(&fixture);
+	kafka_server_destroy(&server);
+}
+END_TEST
+
 /* ---- topics that grow ---- */
 
 /* Asking makes the producer know it, too. */
@@ -287,6 +318,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_broker_that_freezes_while_it_is_asked_holds_up_nothing_else);
+	tcase_add_test(
+		tests,
+		a_broker_that_freezes_under_its_readers_is_told_and_waited_for);
 	tcase_add_test(
 		tests,
 		a_partition_that_appears_later_is_read_from_its_first_message);

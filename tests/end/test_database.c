@@ -15,8 +15,7 @@ enum {
 	LOAD = 20,            /* messages at a time */
 	OUTAGE_MS = 6000,     /* longer than the longest pause of a lane */
 	CUTS = 20,            /* of sessions, at least */
-	HEAVY = 3000,         /* messages of a backlog */
-	HEAVY_SIZE = 50000,   /* of each; 150 MB together */
+	HEAVY_MB = 120,       /* a backlog */
 	MEMORY_MAX_KB = 65536 /* less than half of it */
 };
 
@@ -75,21 +74,6 @@ END_TEST
 
 /* ---- memory ---- */
 
-static void send_backlog(struct onced_fixture *fixture)
-{
-	static char value[HEAVY_SIZE + 1];
-	static struct letter letters[HEAVY];
-	static char ids[HEAVY][24];
-
-	memset(value, 'x', HEAVY_SIZE);
-	for (int i = 0; i < HEAVY; i++) {
-		snprintf(ids[i], sizeof(ids[i]), "heavy%d", i);
-		letters[i] = (struct letter){ i % PARTITIONS, ids[i], ids[i],
-					      NULL, value };
-	}
-	onced_fixture_send(fixture, letters, HEAVY);
-}
-
 /* C02. AddressSanitizer, where it is built in, would keep what was freed. */
 START_TEST(a_backlog_during_an_outage_stays_in_kafka)
 {
@@ -105,7 +89,7 @@ START_TEST(a_backlog_during_an_outage_stays_in_kafka)
 	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, OUTAGE_WAIT_MS);
 	pg_server_kill(&server);
-	send_backlog(&fixture);
+	onced_fixture_send_heavy(&fixture, HEAVY_MB, NULL);
 	onced_wait_until_not_ready(&onced, "can't work: ", OUTAGE_WAIT_MS);
 	outage_start_server(&server);
 	pg_fixture_reconnect(&fixture.pg);

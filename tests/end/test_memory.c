@@ -14,13 +14,9 @@
 
 enum {
 	WAIT_MS = 40000,
-	STILL_MS = 2500, /* a full queue is looked at every second */
-	VALUE_SIZE = 10000,
-	AT_ONCE = 1024,       /* messages, 10 MB */
+	STILL_MS = 2500,      /* a full queue is looked at every second */
 	MARGIN_KIB = 4 * 1024 /* sessions, statements, what malloc keeps */
 };
-
-static char value[VALUE_SIZE + 1];
 
 static int64_t read_kib(struct onced *onced, const char *name)
 {
@@ -40,30 +36,6 @@ static int64_t read_kib(struct onced *onced, const char *name)
 	fclose(file);
 	ck_assert_int_gt(kib, 0);
 	return kib;
-}
-
-/* Each lane doesn't return from its first one. */
-static void send_backlog(struct onced_fixture *fixture, int mb)
-{
-	static struct letter letters[AT_ONCE];
-	static char ids[AT_ONCE][16];
-	int number = 0;
-
-	memset(value, 'v', VALUE_SIZE);
-	for (int sent = 0; sent < mb; sent += 10) {
-		for (int i = 0; i < AT_ONCE; i++) {
-			snprintf(ids[i], sizeof(ids[i]), "%d", number++);
-			letters[i] = (struct letter){
-				.partition = i % fixture->partitions,
-				.msg_id = ids[i],
-				.biz_id = ids[i],
-				.act = "hang",
-				.value = value,
-			};
-		}
-		onced_fixture_send(fixture, letters, AT_ONCE);
-	}
-	onced_fixture_wait_for_file(fixture, "hanging", WAIT_MS);
 }
 
 /* Until nothing more is fetched; the most that it had. */
@@ -101,7 +73,8 @@ static int64_t measure(int partitions, const char *memory, int mb)
 	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, WAIT_MS);
 	empty = read_kib(&onced, "VmRSS:");
-	send_backlog(&fixture, mb);
+	onced_fixture_send_heavy(&fixture, mb, "hang");
+	onced_fixture_wait_for_file(&fixture, "hanging", WAIT_MS);
 	full = wait_until_full(&onced);
 	printf("%d partitions, %s: %lld KiB, then %lld KiB\n", partitions,
 	       memory, (long long)empty, (long long)full);

@@ -15,6 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+	HEAVY_SIZE = 10000, /* of a value, */
+	HEAVY_AT_ONCE = 100 /* of which a megabyte has so many */
+};
+
 static const char effect_sql[] =
 	"CREATE TABLE effect (ordinal bigint GENERATED ALWAYS AS IDENTITY, "
 	"msg_id text, biz_id text, partition integer, message_offset bigint, "
@@ -215,6 +220,25 @@ void onced_fixture_send_series(struct onced_fixture *fixture, int64_t first,
 	onced_fixture_send(fixture, letters, (size_t)count);
 	free(texts);
 	free(letters);
+}
+
+void onced_fixture_send_heavy(struct onced_fixture *fixture, int megabytes,
+			      const char *act)
+{
+	struct letter letters[HEAVY_AT_ONCE];
+	struct texts texts[HEAVY_AT_ONCE];
+	char value[HEAVY_SIZE + 1] = { 0 };
+
+	memset(value, 'v', HEAVY_SIZE);
+	for (int sent = 0; sent < megabytes; sent++) {
+		for (int i = 0; i < HEAVY_AT_ONCE; i++) {
+			letters[i] = number_letter(fixture, &texts[i],
+						   sent * HEAVY_AT_ONCE + i);
+			letters[i].value = value;
+			letters[i].act = act;
+		}
+		onced_fixture_send(fixture, letters, HEAVY_AT_ONCE);
+	}
 }
 
 static void make_path(const struct onced_fixture *fixture, const char *name,

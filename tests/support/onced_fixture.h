@@ -65,6 +65,9 @@ void onced_fixture_send(struct onced_fixture *fixture,
  * value "v7", over all partitions in turn. */
 void onced_fixture_send_series(struct onced_fixture *fixture, int64_t first,
 			       int64_t count);
+/* Messages of 10 kB, numbered from 0 on, over all partitions in turn. */
+void onced_fixture_send_heavy(struct onced_fixture *fixture, int megabytes,
+			      const char *act);
 
 /* Files in the directory, by which tests and handlers talk (effect.c). */
 void onced_fixture_put_file(struct onced_fixture *fixture, const char *name);
