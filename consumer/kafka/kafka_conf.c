@@ -31,6 +31,11 @@ static const struct setting defaults[] = {
 	{ "reconnect.backoff.max.ms",           "500" },
 };
 
+/* How long its thread leaves full queues alone; a second unless it is told. */
+static const struct setting queue_backoff[] = {
+	{ "fetch.queue.backoff.ms",             "20" },
+};
+
 /* Without these, messages are lost. */
 static const struct setting guards[] = {
 	{ "enable.auto.commit",       "false" },
@@ -70,6 +75,7 @@ enum {
 	COUNT_GUARDS = sizeof(guards) / sizeof(guards[0]),
 	COUNT_OWNED = sizeof(owned) / sizeof(owned[0]),
 	COUNT_LOOKING = sizeof(looking) / sizeof(looking[0]),
+	COUNT_QUEUE_BACKOFF = sizeof(queue_backoff) / sizeof(queue_backoff[0]),
 	COUNT_NEEDS = sizeof(needs) / sizeof(needs[0])
 };
 
@@ -164,6 +170,8 @@ rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	enum once_status status = set_all(conf, defaults, COUNT_DEFAULTS, err);
 
+	if (status == ONCE_OK && kafka_conf_has_queue_backoff())
+		status = set_all(conf, queue_backoff, COUNT_QUEUE_BACKOFF, err);
 	if (status == ONCE_OK && memory != NULL)
 		status = set_memory(conf, memory, err);
 	for (size_t i = 0; i < kafka->property_count && status == ONCE_OK; i++)
@@ -207,6 +215,11 @@ enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err)
 				 guards[i].name, value, guards[i].value);
 	}
 	return ONCE_OK;
+}
+
+bool kafka_conf_has_queue_backoff(void)
+{
+	return rd_kafka_version() >= 0x02020000;
 }
 
 enum once_status kafka_conf_check_version(int version, struct once_error *err)

@@ -29,6 +29,10 @@ enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err);
 /* 2.1 and 2.2 lose offsets or start over. */
 enum once_status kafka_conf_check_version(int version, struct once_error *err);
 
+/* Can it be told how soon to fill queues again that were full? Before 2.2:
+ * source_refill.c. */
+bool kafka_conf_has_queue_backoff(void);
+
 /* Does a librdkafka of that version have this value, and soundly? false: `text`
  * says which version does. */
 bool kafka_conf_check_value(int version, const char *name, const char *value,

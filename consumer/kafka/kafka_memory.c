@@ -1,8 +1,8 @@
 /*
  * A partition's share has three parts: what a lane has in hand, what one fetch
  * may bring to a queue that is almost full, and what waits in the queue. The
- * last is by far the largest: a full queue isn't filled again for a second
- * (librdkafka before 2.2), so it has to last that long.
+ * last is by far the largest: a queue that is half empty must last until a
+ * broker that is busy has filled it again.
  *
  * A queue's share is spent on values by half, on messages by half: whatever
  * their size, both together stay within it.

@@ -65,6 +65,8 @@ struct source_partition {
 	int64_t busy_since_ms;
 	int64_t sent_ms;              /* when the lane was given it */
 	size_t parcel_size;           /* of the next one: see source_pull.c */
+	size_t message_size;          /* of those in the last one; 0: none */
+	size_t queue_most;            /* that its queue had: source_refill.c */
 	rd_kafka_message_t *ahead;    /* pulled while it was busy */
 	int64_t first_next;           /* the first we were told; -1: nothing */
 	int64_t fetch_next;           /* to be pulled next; -1: not known */

@@ -223,6 +223,7 @@ static void turn(struct source *source)
 	source_resolve_starts(source);
 	source_assign_ready(source);
 	source_pull(source);
+	source_refill(source);
 	source_commit_on_timer(source);
 	source_watch_on_timer(source);
 	source_publish_on_timer(source);

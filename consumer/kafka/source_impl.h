@@ -7,6 +7,7 @@
  *	source_anchor.c    is this the log that we were in?
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
+ *	source_refill.c    queues that are empty too soon
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
  *	source_look.c      what Kafka believes
@@ -140,6 +141,9 @@ void source_fit_parcel(const struct source *source,
 void source_free_parcel(struct source *source, const struct address *address,
 			struct parcel *parcel);
 void source_forget_ahead(struct source_partition *partition);
+
+/* source_refill.c */
+void source_refill(struct source *source);
 
 /* source_reports.c */
 void source_take_reports(struct source *source);

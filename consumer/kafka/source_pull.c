@@ -253,6 +253,8 @@ static size_t pull_messages(struct source *source,
 		added = pull_some(source, partition, pulled + count, room);
 		count += added;
 	} while (added > 0);
+	if (count > 0)
+		partition->message_size = bytes / count;
 	return count;
 }
 
