@@ -13,7 +13,7 @@
 struct commits {
 	PGconn *conn;
 	pthread_t thread;
-	struct moments moments; /* of COMMIT alone */
+	struct moments moments; /* of COMMIT, and of its turn */
 	size_t size;
 	_Atomic bool stopping;
 	bool failed; /* `err` says how */

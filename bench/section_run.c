@@ -60,6 +60,7 @@ static void fill_log(struct scene *scene)
 	tell(scene->section->name, "filling the log");
 	tables_empty(scene->bench);
 	stage_ceiling(scene->bench, &fast, &scene->topics[0], &outcome);
+	pg_fixture_run(&scene->bench->pg, "VACUUM ANALYZE once.consume_log");
 	scene->is_filled = true;
 }
 

@@ -18,7 +18,7 @@
 enum {
 	FLUSH_MS = 60000,
 	/* Above so many a second they are sent some at once, and librdkafka
-	 * waits a millisecond for more. */
+	 * waits for more, as long as it does unless it is told otherwise. */
 	SINGLE_MAX = 1000
 };
 
@@ -87,7 +87,7 @@ static void send_all(struct sender *sender, rd_kafka_t *rk,
 void sender_run(struct sender *sender, int64_t per_second, int64_t span_ns)
 {
 	rd_kafka_t *rk = clients_open_producer(
-		sender->kafka->bootstrap, per_second > SINGLE_MAX ? "1" : "0");
+		sender->kafka->bootstrap, per_second > SINGLE_MAX ? "5" : "0");
 	rd_kafka_topic_t *rkt =
 		rd_kafka_topic_new(rk, sender->kafka->topic, NULL);
 
