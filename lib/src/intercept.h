@@ -4,7 +4,7 @@
  *
  * A row of the log is marked under one key: that of the operation, or of the
  * message where the route knows no operations. A hit under it tells all that
- *the database would say, so a prefilter never changes what a message comes to.
+ * the database would say, so a prefilter never changes what a message comes to.
  *
  *	prefilter.c        what a program's sessions share
  *	intercept.c        a session's side: keys, finding, putting

@@ -2,7 +2,7 @@
  * mark.h - what a prefilter keeps of a row of the consume log: enough to tell a
  * duplicate from a conflict, and what to prove it by.
  *
- * A row has two marks, one under each of its keys. A mark is true if the
+ * A row has one mark, under one of its keys (intercept.h). A mark is true if the
  * database has its tenure and has come past its offset: see tenure.h.
  */
 #ifndef ONCE__MARK_H
