@@ -2,19 +2,36 @@
 
 #include "clock.h"
 
+#include <stdlib.h>
+
+/* A broker answers what came on a connection in turn: a question waits until
+ * the fetch before it is answered, which the broker holds for so long. */
+static int64_t fetch_wait_ms(rd_kafka_t *rk)
+{
+	char value[16] = "";
+	size_t size = sizeof(value);
+
+	if (rd_kafka_conf_get(rd_kafka_conf(rk), "fetch.wait.max.ms", value,
+			      &size) != RD_KAFKA_CONF_OK)
+		return 0;
+	return strtol(value, NULL, 10);
+}
+
 /* RD_KAFKA_OFFSET_BEGINNING and _END are times, too, as Kafka has it. */
 static rd_kafka_resp_err_t ask(rd_kafka_t *rk, const char *topic,
-			       int32_t partition, int64_t time, int timeout_ms,
-			       int64_t *ret_offset)
+			       int32_t partition, int64_t time,
+			       int64_t until_ms, int64_t *ret_offset)
 {
 	rd_kafka_topic_partition_list_t *list =
 		rd_kafka_topic_partition_list_new(1);
 	rd_kafka_topic_partition_t *asked =
 		rd_kafka_topic_partition_list_add(list, topic, partition);
+	int64_t left_ms = until_ms - clock_ms();
 	rd_kafka_resp_err_t error;
 
 	asked->offset = time;
-	error = rd_kafka_offsets_for_times(rk, list, timeout_ms);
+	error = rd_kafka_offsets_for_times(rk, list,
+					   left_ms > 1 ? (int)left_ms : 1);
 	if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 		error = asked->err;
 	if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked->offset < 0)
@@ -24,18 +41,25 @@ static rd_kafka_resp_err_t ask(rd_kafka_t *rk, const char *topic,
 	return error;
 }
 
+rd_kafka_resp_err_t kafka_ask_end(rd_kafka_t *rk, const char *topic,
+				  int32_t partition, int timeout_ms,
+				  int64_t *ret_end)
+{
+	return ask(rk, topic, partition, RD_KAFKA_OFFSET_END,
+		   clock_ms() + timeout_ms + fetch_wait_ms(rk), ret_end);
+}
+
 rd_kafka_resp_err_t kafka_ask_range(rd_kafka_t *rk, const char *topic,
 				    int32_t partition, int timeout_ms,
 				    int64_t *ret_first, int64_t *ret_end)
 {
-	int64_t began_ms = clock_ms();
+	int64_t until_ms = clock_ms() + timeout_ms + 2 * fetch_wait_ms(rk);
 	rd_kafka_resp_err_t error =
-		ask(rk, topic, partition, RD_KAFKA_OFFSET_BEGINNING, timeout_ms,
+		ask(rk, topic, partition, RD_KAFKA_OFFSET_BEGINNING, until_ms,
 		    ret_first);
-	int64_t left_ms = timeout_ms - (clock_ms() - began_ms);
 
 	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return error;
-	return ask(rk, topic, partition, RD_KAFKA_OFFSET_END,
-		   left_ms > 1 ? (int)left_ms : 1, ret_end);
+	return ask(rk, topic, partition, RD_KAFKA_OFFSET_END, until_ms,
+		   ret_end);
 }

@@ -10,9 +10,13 @@
 #include <librdkafka/rdkafka.h>
 
 /* The first offset that is there, and the one after the last; for who reads
- * committed messages alone, of those. */
+ * committed messages alone, of those. The time-out is beside what the broker
+ * may hold a fetch. */
 rd_kafka_resp_err_t kafka_ask_range(rd_kafka_t *rk, const char *topic,
 				    int32_t partition, int timeout_ms,
 				    int64_t *ret_first, int64_t *ret_end);
+rd_kafka_resp_err_t kafka_ask_end(rd_kafka_t *rk, const char *topic,
+				  int32_t partition, int timeout_ms,
+				  int64_t *ret_end);
 
 #endif

@@ -81,14 +81,6 @@ static bool ask_committed(struct source *source,
 	return answered;
 }
 
-static bool ask_ends(struct source *source, const char *topic, int32_t number,
-		     int64_t *ret_first, int64_t *ret_end)
-{
-	return kafka_ask_range(source->rk, topic, number, ASK_TIMEOUT_MS,
-			       ret_first,
-			       ret_end) == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 static int count_partitions(struct source *source, const char *topic)
 {
 	rd_kafka_topic_t *handle = rd_kafka_topic_new(source->rk, topic, NULL);
@@ -163,8 +155,9 @@ static bool start_at_first(struct source *source,
 	int64_t first;
 	int64_t end;
 
-	return ask_ends(source, partition->topic, partition->number, &first,
-			&end) &&
+	return kafka_ask_range(source->rk, partition->topic, partition->number,
+			       ASK_TIMEOUT_MS, &first,
+			       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
 	       start_at(source, partition, first);
 }
 
@@ -181,10 +174,9 @@ static bool start_all_at_end(struct source *source,
 		return false;
 	offsets = no_offsets((size_t)count);
 	for (int32_t i = 0; offsets != NULL && i < count; i++) {
-		int64_t first;
-
-		if (!ask_ends(source, partition->topic, i, &first,
-			      &offsets[i])) {
+		if (kafka_ask_end(source->rk, partition->topic, i,
+				  ASK_TIMEOUT_MS,
+				  &offsets[i]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
 			free(offsets);
 			return false;
 		}

@@ -134,13 +134,11 @@ static void note_no_answer(struct source *source,
 
 static void ask_why(struct source *source, struct source_partition *partition)
 {
-	int64_t first;
 	int64_t end;
 
 	partition->still_since_ms = clock_ms();
-	if (kafka_ask_range(source->rk, partition->topic, partition->number,
-			    ASK_TIMEOUT_MS, &first,
-			    &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+	if (kafka_ask_end(source->rk, partition->topic, partition->number,
+			  ASK_TIMEOUT_MS, &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
 		note_no_answer(source, partition);
 		return;
 	}
