@@ -67,6 +67,14 @@ void kafka_memory_divide(const struct config *cfg, size_t partitions,
 	};
 }
 
+size_t kafka_memory_queue_capacity(const struct kafka_memory *memory,
+				   size_t message_size)
+{
+	size_t count = memory->queue_values / at_least(message_size, 1);
+
+	return at_least(at_most(count, memory->queue_count), 1);
+}
+
 bool kafka_memory_is_overruled(const struct config *cfg)
 {
 	for (size_t i = 0; i < cfg->kafka.property_count; i++)

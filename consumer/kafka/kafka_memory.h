@@ -33,6 +33,11 @@ struct kafka_memory {
 void kafka_memory_divide(const struct config *cfg, size_t partitions,
 			 struct kafka_memory *ret_memory);
 
+/* How many messages a queue has when it is full, if each has so many bytes:
+ * one at least. */
+size_t kafka_memory_queue_capacity(const struct kafka_memory *memory,
+				   size_t message_size);
+
 /* Has the user set what may wait in queues himself? */
 bool kafka_memory_is_overruled(const struct config *cfg);
 

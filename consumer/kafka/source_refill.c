@@ -8,18 +8,6 @@
 
 #include "kafka_conf.h"
 
-/* Those that a queue has when it is full, by the size of those that it had. */
-static size_t capacity(const struct source *source,
-		       const struct source_partition *partition)
-{
-	const struct kafka_memory *memory = &source->memory;
-	size_t count = partition->message_size == 0
-			       ? memory->queue_count
-			       : memory->queue_values / partition->message_size;
-
-	return count < memory->queue_count ? count : memory->queue_count;
-}
-
 /* It was about full, and half of that is gone. */
 static bool is_hungry(const struct source *source,
 		      struct source_partition *partition)
@@ -29,7 +17,9 @@ static bool is_hungry(const struct source *source,
 	if (length > partition->queue_most)
 		partition->queue_most = length;
 	if (2 * length > partition->queue_most ||
-	    2 * partition->queue_most < capacity(source, partition))
+	    2 * partition->queue_most <
+		    kafka_memory_queue_capacity(&source->memory,
+						partition->message_size))
 		return false;
 	partition->queue_most = length;
 	return true;

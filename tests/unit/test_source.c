@@ -173,6 +173,20 @@ START_TEST(too_little_memory_still_lets_every_partition_move)
 }
 END_TEST
 
+/* 0 would be reached by an empty queue, which then asks for more for ever. */
+START_TEST(a_full_queue_has_one_message_at_least)
+{
+	struct kafka_memory memory = divide(2 * MIB, 1);
+
+	ck_assert_uint_eq(kafka_memory_queue_capacity(&memory, 0),
+			  memory.queue_count);
+	ck_assert_uint_eq(kafka_memory_queue_capacity(&memory, 1),
+			  memory.queue_count);
+	ck_assert_uint_eq(kafka_memory_queue_capacity(&memory, 10240), 51);
+	ck_assert_uint_eq(kafka_memory_queue_capacity(&memory, MIB), 1);
+}
+END_TEST
+
 static void get_effective(struct name_value *properties, size_t count,
 			  const char *name, char *ret_value, size_t size)
 {
@@ -425,6 +439,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		four_partitions_have_a_second_of_the_top_rate_in_their_queues);
+	tcase_add_test(tests, a_full_queue_has_one_message_at_least);
 	tcase_add_test(tests,
 		       too_little_memory_still_lets_every_partition_move);
 	tcase_add_test(
