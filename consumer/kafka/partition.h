@@ -43,6 +43,7 @@ enum partition_state {
 enum partition_watched {
 	PARTITION_FLOWS,
 	PARTITION_HELD_BACK, /* by an open transaction of a producer */
+	PARTITION_SILENT,    /* there is data, and its broker doesn't answer */
 	PARTITION_STALLED    /* there is data, and none comes */
 };
 
@@ -74,7 +75,7 @@ struct source_partition {
 	int64_t stored_next;          /* given to librdkafka; -1: nothing */
 	int64_t committed_next;       /* acknowledged by Kafka; -1: nothing */
 	int64_t retry_at_ms;          /* of RESOLVING */
-	char why[PARTITION_WHY_SIZE]; /* it is halted, or stalls */
+	char why[PARTITION_WHY_SIZE]; /* it is halted, stalls, is silent */
 
 	enum partition_watched watched;
 	int64_t watched_at;     /* its position when it last moved */

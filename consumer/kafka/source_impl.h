@@ -66,8 +66,9 @@ struct source {
 	bool answered;          /* the last question what Kafka believes */
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
-	bool passing;    /* `trouble` is over when Kafka answers */
-	bool committing; /* and waiting for the answer */
+	int64_t ask_after_ms; /* why nothing comes: one hasn't answered */
+	bool passing;         /* `trouble` is over when Kafka answers */
+	bool committing;      /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 

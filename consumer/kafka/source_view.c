@@ -33,11 +33,15 @@ static int64_t lag_of(struct source *source,
 					     : 0;
 }
 
+static bool is_stuck(enum partition_watched watched)
+{
+	return watched == PARTITION_STALLED || watched == PARTITION_SILENT;
+}
+
 static bool has_reason(const struct source_partition *partition)
 {
 	return partition->state == PARTITION_HALTED ||
-	       (partition->watched == PARTITION_STALLED &&
-		partition_is_held(partition));
+	       (is_stuck(partition->watched) && partition_is_held(partition));
 }
 
 static void fill_view(struct source *source,
@@ -129,6 +133,8 @@ static const char *state_word(const struct partition_view *view)
 {
 	if (view->watched == PARTITION_STALLED)
 		return "stalled";
+	if (view->watched == PARTITION_SILENT)
+		return "silent";
 	if (view->watched == PARTITION_HELD_BACK)
 		return "held back by an open transaction";
 	return partition_state_word(view->state);
@@ -136,8 +142,7 @@ static const char *state_word(const struct partition_view *view)
 
 static bool is_view_ready(const struct partition_view *view, struct text *why)
 {
-	if (view->state == PARTITION_RUNNING &&
-	    view->watched != PARTITION_STALLED)
+	if (view->state == PARTITION_RUNNING && !is_stuck(view->watched))
 		return true;
 	text_addf(why, "%s[%d] is %s%s%s\n", view->topic, (int)view->number,
 		  state_word(view), view->why[0] == '\0' ? "" : ": ",

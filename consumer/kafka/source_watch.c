@@ -40,15 +40,17 @@ static int64_t position_of(struct source *source,
 static void set_watched(struct source_partition *partition,
 			enum partition_watched watched)
 {
-	if (partition->watched == PARTITION_STALLED &&
-	    watched == PARTITION_FLOWS)
+	if (watched == PARTITION_FLOWS &&
+	    (partition->watched == PARTITION_STALLED ||
+	     partition->watched == PARTITION_SILENT))
 		log_info(PARTITION_FIELDS(partition), "it moves again");
 	partition->watched = watched;
 }
 
 static void note_moved(struct source_partition *partition, int64_t at)
 {
-	if (at != partition->watched_at)
+	if (at != partition->watched_at ||
+	    partition->watched == PARTITION_SILENT)
 		set_watched(partition, PARTITION_FLOWS);
 	partition->watched_at = at;
 	partition->still_since_ms = clock_ms();
@@ -113,45 +115,56 @@ static void note_stalled(struct source *source,
 	source_open(source, partition); /* once: it may be ours */
 }
 
-/* A broker that hangs makes no error of its own for a minute. */
-static void note_no_answer(struct source *source,
-			   const struct source_partition *partition)
+/* A broker that hangs makes no error of its own for a minute. What answers
+ * meanwhile are others: this is of the partition alone. */
+static void note_no_answer(struct source_partition *partition,
+			   rd_kafka_resp_err_t error)
 {
-	char text[ONCE_REASON_SIZE];
-
-	if (source->passing)
+	if (partition->watched == PARTITION_SILENT ||
+	    partition->watched == PARTITION_STALLED)
 		return;
-	snprintf(
-		text, sizeof(text),
-		"Kafka has more than offset %lld of %s[%d], nothing comes, and "
-		"it doesn't say why: it doesn't answer",
-		(long long)partition->watched_at, partition->topic,
-		(int)partition->number);
-	log_warning(NULL, "%s", text);
-	source_set_trouble(source, text);
-	source->passing = true;
+	set_watched(partition, PARTITION_SILENT);
+	snprintf(partition->why, sizeof(partition->why),
+		 "Kafka has more than offset %lld, nothing comes, and its "
+		 "broker doesn't say why: it doesn't answer (%s)",
+		 (long long)partition->watched_at, rd_kafka_err2str(error));
+	log_warning(PARTITION_FIELDS(partition), "%s", partition->why);
 }
 
-static void ask_why(struct source *source, struct source_partition *partition)
+static void judge(struct source *source, struct source_partition *partition,
+		  int64_t end)
 {
-	int64_t end;
-
-	partition->still_since_ms = clock_ms();
-	if (kafka_ask_end(source->rk, partition->topic, partition->number,
-			  ASK_TIMEOUT_MS, &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-		note_no_answer(source, partition);
-		return;
-	}
-	source_flow_is_back(source);
-	if (end > partition->watched_at || end < partition->handled_next)
+	if (partition->watched == PARTITION_SILENT) {
+		/* It has just come back; what it has is on its way. */
+		set_watched(partition, PARTITION_FLOWS);
+	} else if (end > partition->watched_at ||
+		   end < partition->handled_next) {
 		note_stalled(source, partition, end);
-	else if (partition->watched != PARTITION_HELD_BACK) {
+	} else if (partition->watched != PARTITION_HELD_BACK) {
 		set_watched(partition, PARTITION_HELD_BACK);
 		log_info(PARTITION_FIELDS(partition),
 			 "held back at offset %lld by an open transaction of a "
 			 "producer",
 			 (long long)end);
 	}
+}
+
+/* Who doesn't answer keeps the source from all its work meanwhile: others are
+ * asked later. */
+static void ask_why(struct source *source, struct source_partition *partition)
+{
+	int64_t end;
+	rd_kafka_resp_err_t error =
+		kafka_ask_end(source->rk, partition->topic, partition->number,
+			      ASK_TIMEOUT_MS, &end);
+
+	partition->still_since_ms = clock_ms();
+	if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+		judge(source, partition, end);
+		return;
+	}
+	note_no_answer(partition, error);
+	source->ask_after_ms = clock_ms() + STILL_MS;
 }
 
 void source_watch_on_timer(struct source *source)
@@ -167,6 +180,6 @@ void source_watch_on_timer(struct source *source)
 		    (still == NULL ||
 		     at->still_since_ms < still->still_since_ms))
 			still = at;
-	if (still != NULL)
+	if (still != NULL && clock_ms() >= source->ask_after_ms)
 		ask_why(source, still);
 }
