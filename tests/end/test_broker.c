@@ -13,6 +13,8 @@
 enum {
 	WAIT_MS = 50000,
 	ADMIN_MS = 10000,
+	SILENCE_MS = 20000,
+	STILL_MS = 7000, /* the group is asked every 3 s */
 	PARTITIONS = 2,
 	LOAD = 100
 };
@@ -125,6 +127,32 @@ START_TEST(a_broker_that_freezes_under_its_readers_is_told_and_waited_for)
 	check_all(&onced);
 	onced_fixture_fini(&fixture);
 	kafka_server_destroy(&server);
+}
+END_TEST
+
+/* The group's broker answers all the time, and says nothing of it. */
+START_TEST(what_a_broker_keeps_is_told_although_another_one_answers)
+{
+	struct onced_options options = { .memory = "2MiB" };
+	struct onced_fixture fixture;
+	struct kafka_fixture *kafka = &fixture.kafka;
+	struct onced onced;
+
+	onced_fixture_init_mock(&fixture, 1);
+	rd_kafka_mock_coordinator_set(kafka->mock, "group", kafka->group, 1);
+	rd_kafka_mock_partition_set_leader(kafka->mock, kafka->topic, 0, 2);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_put_file(&fixture, "hang");
+	onced_start(&onced, NULL);
+	onced_fixture_send_heavy(&fixture, 3, "hang");
+	onced_fixture_wait_for_file(&fixture, "hanging", WAIT_MS);
+	rd_kafka_mock_broker_set_rtt(kafka->mock, 2, SILENCE_MS);
+	onced_fixture_remove_file(&fixture, "hang");
+	onced_wait_until_not_ready(&onced, "it doesn't answer", WAIT_MS);
+	onced_check_not_ready(&onced, STILL_MS);
+	rd_kafka_mock_broker_set_rtt(kafka->mock, 2, 0);
+	check_all(&onced);
+	onced_fixture_fini(&fixture);
 }
 END_TEST
 
@@ -324,6 +352,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_broker_that_freezes_under_its_readers_is_told_and_waited_for);
+	tcase_add_test(
+		tests,
+		what_a_broker_keeps_is_told_although_another_one_answers);
 	tcase_add_test(
 		tests,
 		a_partition_that_appears_later_is_read_from_its_first_message);

@@ -203,7 +203,7 @@ void kafka_fixture_init_mock(struct kafka_fixture *kafka, int partitions)
 	rd_kafka_mock_cluster_t *mock;
 
 	ck_assert_ptr_nonnull(host);
-	mock = rd_kafka_mock_cluster_new(host, 1);
+	mock = rd_kafka_mock_cluster_new(host, 2);
 	ck_assert_ptr_nonnull(mock);
 	name_all(kafka, rd_kafka_mock_cluster_bootstraps(mock));
 	kafka->host = host;

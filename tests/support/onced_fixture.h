@@ -158,6 +158,8 @@ void onced_wait_for_log(struct onced *onced, const char *text,
 void onced_wait_until_ready(struct onced *onced, int64_t timeout_ms);
 void onced_wait_until_not_ready(struct onced *onced, const char *why,
 				int64_t timeout_ms);
+/* At no time in so long. */
+void onced_check_not_ready(struct onced *onced, int64_t span_ms);
 
 /* ---- its numbers ---- */
 

@@ -371,6 +371,13 @@ void onced_wait_until_ready(struct onced *onced, int64_t timeout_ms)
 	wait_for_sign(is_on_page, &sign, timeout_ms);
 }
 
+void onced_check_not_ready(struct onced *onced, int64_t span_ms)
+{
+	struct sign sign = { onced, NULL, 200 };
+
+	ck_assert(!wait_until(is_on_page, &sign, span_ms));
+}
+
 void onced_wait_until_not_ready(struct onced *onced, const char *why,
 				int64_t timeout_ms)
 {
