@@ -66,6 +66,18 @@ static bool is_of_topic(rd_kafka_resp_err_t error)
 	       error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 }
 
+/* What a person has to mend isn't hidden behind what passes by itself. */
+static void note_trouble(struct source *source, const rd_kafka_message_t *rkm)
+{
+	bool passing = !is_of_topic(rkm->err);
+
+	log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
+	if (passing && source->trouble[0] != '\0' && !source->passing)
+		return;
+	source_set_trouble(source, rd_kafka_message_errstr(rkm));
+	source->passing = passing;
+}
+
 /* Takes the message. */
 static void meet_event(struct source *source, rd_kafka_message_t *rkm)
 {
@@ -74,9 +86,7 @@ static void meet_event(struct source *source, rd_kafka_message_t *rkm)
 	if (rkm->err == RD_KAFKA_RESP_ERR__FATAL) {
 		end_fatally(source);
 	} else if (rkm->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-		log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
-		source_set_trouble(source, rd_kafka_message_errstr(rkm));
-		source->passing = !is_of_topic(rkm->err);
+		note_trouble(source, rkm);
 	} else {
 		/* Never seen: every partition has a queue of its own. */
 		partition = source_find(source, rd_kafka_topic_name(rkm->rkt),
