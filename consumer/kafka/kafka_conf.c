@@ -7,6 +7,7 @@
 #include "source.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 
@@ -215,6 +216,17 @@ enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err)
 				 guards[i].name, value, guards[i].value);
 	}
 	return ONCE_OK;
+}
+
+size_t kafka_conf_get_number(rd_kafka_t *rk, const char *name)
+{
+	char value[24] = "";
+	size_t size = sizeof(value);
+
+	if (rd_kafka_conf_get(rd_kafka_conf(rk), name, value, &size) !=
+	    RD_KAFKA_CONF_OK)
+		return 0;
+	return strtoul(value, NULL, 10);
 }
 
 bool kafka_conf_has_queue_backoff(void)

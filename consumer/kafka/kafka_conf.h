@@ -29,6 +29,10 @@ enum once_status kafka_conf_check(rd_kafka_t *rk, struct once_error *err);
 /* 2.1 and 2.2 lose offsets or start over. */
 enum once_status kafka_conf_check_version(int version, struct once_error *err);
 
+/* One of librdkafka's numbers, as it has it in the end; 0: it has none of that
+ * name. */
+size_t kafka_conf_get_number(rd_kafka_t *rk, const char *name);
+
 /* Can it be told how soon to fill queues again that were full? Before 2.2:
  * source_refill.c. */
 bool kafka_conf_has_queue_backoff(void);

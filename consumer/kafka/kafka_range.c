@@ -1,20 +1,13 @@
 #include "kafka_range.h"
 
 #include "clock.h"
-
-#include <stdlib.h>
+#include "kafka_conf.h"
 
 /* A broker answers what came on a connection in turn: a question waits until
  * the fetch before it is answered, which the broker holds for so long. */
 static int64_t fetch_wait_ms(rd_kafka_t *rk)
 {
-	char value[16] = "";
-	size_t size = sizeof(value);
-
-	if (rd_kafka_conf_get(rd_kafka_conf(rk), "fetch.wait.max.ms", value,
-			      &size) != RD_KAFKA_CONF_OK)
-		return 0;
-	return strtol(value, NULL, 10);
+	return (int64_t)kafka_conf_get_number(rk, "fetch.wait.max.ms");
 }
 
 /* RD_KAFKA_OFFSET_BEGINNING and _END are times, too, as Kafka has it. */

@@ -2,6 +2,7 @@
  * source_impl.h - the source from within. Its parts:
  *
  *	source.c           the thread: what wakes it, what it does then
+ *	source_consumer.c  librdkafka's handle, and what it says of itself
  *	source_memory.c    how much may wait to be handled
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
@@ -83,6 +84,14 @@ struct source {
 	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
 };
+
+/* source_consumer.c */
+enum once_status source_make_consumer(struct source *source,
+				      struct once_error *err);
+/* The handle that has asked joins no group: another one does. */
+enum once_status source_join(struct source *source, size_t partitions,
+			     struct once_error *err);
+void source_serve_consumer(struct source *source);
 
 /* source_memory.c */
 /* Of all topics; asks Kafka, on a handle that is in no group yet. false: it
