@@ -317,6 +317,8 @@ START_TEST(an_open_transaction_holds_back_and_is_no_stall)
 	rd_kafka_t *rk;
 
 	onced_fixture_init(&fixture, 1);
+	/* Kafka is told of the marker, too. */
+	onced_fixture_without_monitor(&fixture);
 	onced_init(&onced, &fixture, &options);
 	rk = open_producer(&fixture.kafka);
 	onced_start(&onced, NULL);
