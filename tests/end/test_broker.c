@@ -117,8 +117,8 @@ START_TEST(a_broker_that_freezes_under_its_readers_is_told_and_waited_for)
 	onced_fixture_without_monitor(&fixture);
 	onced_init(&onced, &fixture, &options);
 	onced_fixture_put_file(&fixture, "hang");
-	onced_start(&onced, NULL);
 	onced_fixture_send_heavy(&fixture, 20, "hang");
+	onced_start(&onced, NULL); /* its first fetch tells where all ends */
 	onced_fixture_wait_for_file(&fixture, "hanging", WAIT_MS);
 	ck_assert_int_eq(kill(server.process.pid, SIGSTOP), 0);
 	onced_fixture_remove_file(&fixture, "hang");
@@ -143,8 +143,8 @@ START_TEST(what_a_broker_keeps_is_told_although_another_one_answers)
 	rd_kafka_mock_partition_set_leader(kafka->mock, kafka->topic, 0, 2);
 	onced_init(&onced, &fixture, &options);
 	onced_fixture_put_file(&fixture, "hang");
-	onced_start(&onced, NULL);
 	onced_fixture_send_heavy(&fixture, 3, "hang");
+	onced_start(&onced, NULL); /* its first fetch tells where all ends */
 	onced_fixture_wait_for_file(&fixture, "hanging", WAIT_MS);
 	rd_kafka_mock_broker_set_rtt(kafka->mock, 2, SILENCE_MS);
 	onced_fixture_remove_file(&fixture, "hang");
