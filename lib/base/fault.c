@@ -21,7 +21,7 @@ void fault_point(const char *name)
 		return;
 	nth = wanted[size] == ':' ? strtol(wanted + size + 1, NULL, 10) : 1;
 	if (atomic_fetch_add(&visits, 1) + 1 == nth)
-		raise(SIGKILL);
+		raise(strstr(wanted, ":stop") == NULL ? SIGKILL : SIGSTOP);
 }
 
 #else

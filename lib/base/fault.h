@@ -1,7 +1,8 @@
 /*
- * fault.h - named points where a test kills the process, to see what a crash
- * there leaves behind. Compiled in by ONCE_FAULT_POINTS only; then
- * ONCE_FAULT="after_claim:3" kills with SIGKILL at the third visit.
+ * fault.h - named points where a test kills or freezes the process, to see what
+ * that leaves behind. Compiled in by ONCE_FAULT_POINTS only; then
+ * ONCE_FAULT="after_claim:3" kills with SIGKILL at the third visit, and
+ * "after_claim:3:stop" freezes it there with SIGSTOP.
  */
 #ifndef ONCE_FAULT_H
 #define ONCE_FAULT_H

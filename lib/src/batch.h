@@ -37,7 +37,10 @@ struct once__batch {
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
 	int64_t breathed_ms;          /* of this try: the server was told */
-	struct once__note *notes;     /* of this try: see batch_intercept.c */
+	size_t called;                /* of this try: handlers */
+	const struct once__work *last_called;
+	bool restores_each; /* settings, after each call: see batch_handle.c */
+	struct once__note *notes; /* of this try: see batch_intercept.c */
 	size_t note_count;
 	int64_t keys_ns; /* what it took to make it */
 	int64_t prefilter_ns;
@@ -86,6 +89,14 @@ bool once__work_is_parked(const struct once__work *work);
 /* Call the handlers for works[from..to); what they send isn't waited for.
  * false: a message was decided, or see once__pg_failure(). */
 bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
+
+/* All is answered: has a handler left settings changed? false: see
+ * once__pg_failure(). */
+bool once__batch_judge_settings(struct once__batch *batch);
+/* A statement failed as it would under settings that an earlier handler left:
+ * the same range again, and a look after each call. */
+bool once__batch_may_be_spoilt(struct once__batch *batch,
+			       const struct once__pg_failure *failure);
 
 /* Before the first try: what do the prefilters know of the batch? TRANSIENT:
  * they aren't there, and are to be waited for. */

@@ -9,12 +9,8 @@
 #include "outcome.h"
 
 #include <stdio.h>
-
-/* A statement is cut at the timeout; a transaction whose handler doesn't say a
- * word for twice that loses its session, and with it all its locks. */
-static const char timeout_sql[] =
-	"SELECT set_config('statement_timeout', $1::text, true), "
-	"set_config('idle_in_transaction_session_timeout', $2::text, true)";
+#include <string.h>
+#include <syslog.h>
 
 /* ---- those that repeat another ---- */
 
@@ -92,22 +88,16 @@ static void plan_repetition(struct once__work *work)
 
 /* ---- the call ---- */
 
-static void limit_statements(struct once__batch *batch, int64_t timeout_ms)
-{
-	char once[24];
-	char twice[24];
-
-	once__pg_send(batch->session->pg, ONCE__PG_OURS, timeout_sql,
-		      ONCE_PARAMS(once__pg_int8(once, timeout_ms),
-				  once__pg_int8(twice, 2 * timeout_ms)));
-}
-
 /* What earlier handlers have queued may lie here for long, and the server must
  * not take that for silence. */
 static void breathe(struct once__batch *batch, int64_t timeout_ms,
 		    int64_t now_ms)
 {
-	if (timeout_ms == 0 || now_ms - batch->breathed_ms < timeout_ms / 2)
+	int64_t every_ms = batch->session->limits.idle_ms / 2;
+
+	if (every_ms == 0 || every_ms > timeout_ms / 2)
+		every_ms = timeout_ms / 2;
+	if (timeout_ms == 0 || now_ms - batch->breathed_ms < every_ms)
 		return;
 	batch->breathed_ms = now_ms;
 	once__pg_breathe(batch->session->pg);
@@ -169,35 +159,113 @@ static bool is_to_be_called(struct once__work *work)
 	       once__handler_duplicate(work->route->handler) != NULL;
 }
 
+/* The next message's handler is to find the session as this one did. */
+static void restore_after(struct once__batch *batch,
+			  const struct once__work *work)
+{
+	const struct once_session *session = batch->session;
+
+	if (once__pg_is_touched(session->pg) || batch->restores_each ||
+	    session->restores[work->item->route])
+		once__pg_restore(session->pg, (size_t)(work - batch->works));
+}
+
 static bool handle_one(struct once__batch *batch, struct once__work *work)
 {
 	enum once__call_result result;
 
+	once__pg_limit(batch->session->pg, work->route->timeout_ms);
 	result = call_handler(batch, work);
 	batch->has_verdict = result == ONCE__CALL_VERDICT;
+	batch->called++;
+	batch->last_called = work;
+	if (result == ONCE__CALL_DONE)
+		restore_after(batch, work);
 	return result == ONCE__CALL_DONE &&
 	       once__pg_failure(batch->session->pg) == NULL;
 }
 
 bool once__batch_handle(struct once__batch *batch, size_t from, size_t to)
 {
-	int64_t limit_ms = 0;
-
+	batch->called = 0;
 	for (size_t i = from; i < to; i++) {
 		struct once__work *work = &batch->works[i];
 
-		if (!is_to_be_called(work))
-			continue;
-		if (work->route->timeout_ms != limit_ms) {
-			limit_ms = work->route->timeout_ms;
-			limit_statements(batch, limit_ms);
-		}
-		if (!handle_one(batch, work))
+		if (is_to_be_called(work) && !handle_one(batch, work))
 			return false;
 	}
 	once__collect_send(&batch->session->collection, batch->session->pg);
-	if (limit_ms != 0)
-		limit_statements(batch, 0);
+	if (batch->called > 0)
+		once__pg_restore(batch->session->pg, ONCE__PG_OURS);
 	fault_point("in_handler");
 	return once__pg_failure(batch->session->pg) == NULL;
+}
+
+/* ---- settings that a handler left changed ---- */
+
+static void tell_of(struct once_session *session, const struct once__work *work,
+		    const char *names)
+{
+	char text[ONCE_REASON_SIZE + 128];
+
+	session->restores[work->item->route] = true;
+	if (session->log == NULL)
+		return;
+	snprintf(text, sizeof(text),
+		 "the handler leaves settings of the session changed: %s; they "
+		 "are put back after each of its messages",
+		 names);
+	session->log(session->log_arg, LOG_WARNING, &work->msg, work->route,
+		     text);
+}
+
+/* A change that is found only after several calls may have been any one's, and
+ * those after it were made under it: they are made again, one look after each.
+ */
+bool once__batch_judge_settings(struct once__batch *batch)
+{
+	struct once_session *session = batch->session;
+	size_t count;
+	const struct once__pg_stray *strays =
+		once__pg_strays(session->pg, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_anyones = strays[i].tag == ONCE__PG_OURS;
+		const struct once__work *work =
+			is_anyones ? batch->last_called
+				   : &batch->works[strays[i].tag];
+
+		if (is_anyones && batch->called > 1) {
+			batch->restores_each = true;
+			once__pg_fail(session->pg, ONCE__PG_OURS, "40001",
+				      "a handler left the session's settings "
+				      "changed");
+			return false;
+		}
+		if (!session->restores[work->item->route])
+			tell_of(session, work, strays[i].names);
+	}
+	return true;
+}
+
+/* What a role, or a search path, that another handler left would fail with. */
+static bool may_be_of_settings(const char *sqlstate)
+{
+	return strncmp(sqlstate, "42", 2) == 0 ||
+	       strncmp(sqlstate, "3F", 2) == 0 ||
+	       strcmp(sqlstate, "22007") == 0 || strcmp(sqlstate, "22008") == 0;
+}
+
+bool once__batch_may_be_spoilt(struct once__batch *batch,
+			       const struct once__pg_failure *failure)
+{
+	bool spoilt = batch->called > 1 && !batch->restores_each &&
+		      may_be_of_settings(failure->sqlstate);
+
+	if (!spoilt)
+		return false;
+	batch->restores_each = true;
+	if (failure->tag < batch->count) /* what it decided, it did so */
+		batch->works[failure->tag].decided = ONCE_PENDING_ENDING;
+	return true;
 }

@@ -115,7 +115,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 	return once__positions_move(&session->positions, session->pg,
 				    batch->moves, batch->move_count,
 				    ret_fenced) &&
-	       once__pg_wait(session->pg);
+	       once__pg_wait(session->pg) && once__batch_judge_settings(batch);
 }
 
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
@@ -139,6 +139,8 @@ static enum once__try judge(struct once__batch *batch, struct once_error *err)
 	const struct once__pg_failure *failure =
 		once__pg_failure(batch->session->pg);
 
+	if (failure != NULL && once__batch_may_be_spoilt(batch, failure))
+		return ONCE__TRY_REPEAT;
 	if (failure == NULL || batch->has_verdict)
 		return ONCE__TRY_DECIDED;
 	batch->last = *failure;

@@ -26,10 +26,10 @@ static const char claim_sql[] =
 
 /* Rows that share a key with ours, the one of the same operation first. */
 static const char find_sql[] =
-	"SELECT k.n, (l.msg_id = k.msg_id)::int, "
-	"coalesce(l.biz_id = k.biz_id, false)::int, l.msg_id, l.biz_id, "
-	"l.fingerprint, l.result, "
-	"ceil(extract(epoch FROM now() - l.consumed_at) * 1000)::int8 "
+	"SELECT k.n::text, (l.msg_id = k.msg_id)::int::text, "
+	"coalesce(l.biz_id = k.biz_id, false)::int::text AS same_biz_id, "
+	"l.msg_id, l.biz_id, l.fingerprint, l.result, "
+	"ceil(extract(epoch FROM now() - l.consumed_at) * 1000)::int8::text "
 	"FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
 	"AS k (msg_id, biz_id, n) CROSS JOIN LATERAL ("
 	"SELECT * FROM once.consume_log AS m "
@@ -37,7 +37,7 @@ static const char find_sql[] =
 	"UNION ALL "
 	"SELECT * FROM once.consume_log AS b "
 	"WHERE b.consumer_id = $1::bigint AND b.biz_id = k.biz_id "
-	"AND b.msg_id <> k.msg_id) AS l ORDER BY k.n, 3 DESC";
+	"AND b.msg_id <> k.msg_id) AS l ORDER BY k.n, same_biz_id DESC";
 
 static const char set_results_sql[] =
 	"UPDATE once.consume_log AS l SET result = r.result "
@@ -177,23 +177,6 @@ void once__log_expect(struct once__log *log, bool plain, bool odd)
 
 /* ---- losers ---- */
 
-/* bytea as text: \x and two digits a byte. */
-static struct once_bytes decode_bytea(struct once_bytes text,
-				      struct arena *arena)
-{
-	const char *digits = text.data;
-	size_t size = text.size < 2 ? 0 : (text.size - 2) / 2;
-	unsigned char *data;
-
-	if (digits == NULL)
-		return text;
-	data = arena_take(arena, size + 1);
-	if (data == NULL ||
-	    !bytes_parse_hex(bytes_of(digits + 2, 2 * size), data, size))
-		return bytes_of(NULL, 0);
-	return bytes_of(data, size);
-}
-
 enum find_column {
 	FIND_N,
 	FIND_SAME_MSG_ID,
@@ -205,23 +188,11 @@ enum find_column {
 	FIND_AGE_MS
 };
 
-/* Without its fingerprint a conflict would pass for a duplicate. */
-static bool has_all(const struct once__work *work, const struct once_rows *rows,
-		    size_t row)
-{
-	return (once_rows_get(rows, row, FIND_FINGERPRINT).data == NULL ||
-		work->stored.fingerprint.data != NULL) &&
-	       (once_rows_get(rows, row, FIND_RESULT).data == NULL ||
-		work->stored_result.data != NULL);
-}
-
 /* The row of the same operation counts, and for want of one that of the same
  * message. */
 static void take_row(struct once__work *work, const struct once_rows *rows,
 		     size_t row)
 {
-	struct arena *arena = work->msg.arena;
-
 	if (work->lost)
 		return;
 	work->key_kind = once__rows_int64(rows, row, FIND_SAME_MSG_ID) != 0
@@ -229,12 +200,10 @@ static void take_row(struct once__work *work, const struct once_rows *rows,
 				 : ONCE_KEY_BIZ_ID;
 	work->stored.msg_id = once_rows_get(rows, row, FIND_MSG_ID);
 	work->stored.biz_id = once_rows_get(rows, row, FIND_BIZ_ID);
-	work->stored.fingerprint =
-		decode_bytea(once_rows_get(rows, row, FIND_FINGERPRINT), arena);
-	work->stored_result =
-		decode_bytea(once_rows_get(rows, row, FIND_RESULT), arena);
+	work->stored.fingerprint = once_rows_get(rows, row, FIND_FINGERPRINT);
+	work->stored_result = once_rows_get(rows, row, FIND_RESULT);
 	work->stored_age_ms = once__rows_int64(rows, row, FIND_AGE_MS);
-	work->lost = has_all(work, rows, row);
+	work->lost = true;
 }
 
 bool once__log_find(struct once__log *log, struct once__pg *pg,
@@ -244,7 +213,7 @@ bool once__log_find(struct once__log *log, struct once__pg *pg,
 	char consumer[24];
 
 	once__log_fill_keys(log, works, count);
-	rows = once__pg_exec(
+	rows = once__pg_exec_binary(
 		pg, ONCE__PG_OURS, find_sql,
 		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
 			    once__pg_array_param(&log->msg_ids),

@@ -89,7 +89,9 @@ enum once_status once_overview(const char *conninfo, const char *group,
 			       once_overview_f *told, void *arg,
 			       struct once_error *err)
 {
-	struct once__pg_options options = { conninfo, "onced status", 0, 0 };
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name =
+						    "onced status" };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&options, &pg, err);
 

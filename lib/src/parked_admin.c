@@ -214,9 +214,9 @@ static enum once_status only_count(struct doing *doing, struct once_error *err)
 static enum once_status do_all(struct doing *doing, const char *conninfo,
 			       struct once_error *err)
 {
-	struct once__pg_options options = { conninfo, "onced parked",
-					    ONCE_DURABILITY_DATABASE,
-					    ONCE_READ_COMMITTED };
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name =
+						    "onced parked" };
 	enum once_status status = once__pg_open(&options, &doing->pg, err);
 
 	if (status == ONCE_OK)

@@ -273,9 +273,9 @@ static enum once_status read_by(struct reading *reading, const char *conninfo,
 				struct once_error *err)
 {
 	/* A message and its headers are one. */
-	struct once__pg_options options = { conninfo, "onced parked",
-					    ONCE_DURABILITY_DATABASE,
-					    ONCE_REPEATABLE_READ };
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name = "onced parked",
+					    .isolation = ONCE_REPEATABLE_READ };
 	enum once_status status = once__pg_open(&options, &reading->pg, err);
 
 	if (status == ONCE_OK)

@@ -37,6 +37,7 @@ enum once__pg_commit {
 enum once__pg_class {
 	ONCE__PG_MESSAGE, /* the fault is the statement's, or its data's */
 	ONCE__PG_REPEAT,  /* the same again may succeed at once */
+	ONCE__PG_LOCKED,  /* somebody has a lock that ours waited for */
 	ONCE__PG_SERVER,  /* the server, the session, a resource */
 	ONCE__PG_SCHEMA,  /* a table of ours isn't there */
 	ONCE__PG_RIGHTS
@@ -45,15 +46,32 @@ enum once__pg_class {
 struct once__pg_failure {
 	size_t tag;
 	enum once__pg_class class;
+	bool answered;    /* by the server, to a statement */
 	char sqlstate[6]; /* "" when libpq said it, not the server */
 	char text[ONCE_REASON_SIZE];
 };
 
+/* What ends a wait, in ms. 0: nothing of ours does. */
+struct once__pg_limits {
+	int64_t idle_ms; /* silence of ours within a transaction, by the server;
+			    and how long a host may be gone */
+	int64_t lock_ms; /* a statement's wait for a lock, by the server */
+	int64_t answer_ms; /* a statement, by the server; and `idle_ms` later,
+			      by us: the session is lost */
+};
+
+#define ONCE__PG_USUAL_LIMITS \
+	{ \
+		.idle_ms = 10000, .lock_ms = 5000, .answer_ms = 60000 \
+	}
+
+/* The texts outlive the session. */
 struct once__pg_options {
 	const char *conninfo;
 	const char *application_name;
 	enum once_durability durability;
 	enum once_isolation isolation;
+	struct once__pg_limits limits;
 };
 
 enum once_status once__pg_open(const struct once__pg_options *options,
@@ -77,6 +95,12 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      const char *sql,
 				      const struct once_param *params,
 				      size_t count);
+/* The same, with the columns in binary: text as it is, bytea without a coat.
+ * Numbers come as text if they are cast to it. */
+const struct once_rows *once__pg_exec_binary(struct once__pg *pg, size_t tag,
+					     const char *sql,
+					     const struct once_param *params,
+					     size_t count);
 /* What to do the next time that this transaction waits for answers, once: the
  * server has something to work on. */
 typedef void once__pg_meanwhile_f(void *arg);
@@ -87,6 +111,10 @@ void once__pg_poll(struct once__pg *pg);
 /* Let the server know, without waiting for it, that for now nothing comes: from
  * here on its idle_in_transaction_session_timeout counts. */
 void once__pg_breathe(struct once__pg *pg);
+/* Limits of what is sent from here on, within this transaction, until
+ * once__pg_restore(): a handler's statements may take `timeout_ms` (0: any
+ * time), and it may think for as long. Nothing, if they are so already. */
+void once__pg_limit(struct once__pg *pg, int64_t timeout_ms);
 /* Wait for all answers. false: something failed. */
 bool once__pg_wait(struct once__pg *pg);
 enum once__pg_commit once__pg_commit(struct once__pg *pg);
@@ -109,6 +137,29 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag);
 /* Prepare a statement without running it. NULL: it failed, or the session has
  * prepared so many that it prepares no more. */
 const char *once__pg_name(struct once__pg *pg, size_t tag, const char *sql);
+
+/* ---- settings: see pg_settings.c ---- */
+
+enum {
+	ONCE__PG_STRAYS_MAX = 8
+};
+
+/* Settings that were found changed. */
+struct once__pg_stray {
+	size_t tag; /* of the message after which they were */
+	char names[ONCE_REASON_SIZE];
+};
+
+/* Put the session's settings back to what they were at connect, limits
+ * included; `tag`: the message that is to answer for a change, or
+ * ONCE__PG_OURS. */
+void once__pg_restore(struct once__pg *pg, size_t tag);
+/* Something was sent, since begin or restore, whose text says that it may
+ * change settings. */
+bool once__pg_is_touched(const struct once__pg *pg);
+/* What this transaction's restores have found, as far as it is answered. */
+const struct once__pg_stray *once__pg_strays(const struct once__pg *pg,
+					     size_t *ret_count);
 
 /* Another number once the session's statements were forgotten, because a table
  * was altered: what they have told of it isn't true any more. */

@@ -2,6 +2,7 @@
  * What the server owes. The idea to hold: `queue` mirrors it, in order, so each
  * answer finds the message it belongs to.
  */
+#include "clock.h"
 #include "pg_impl.h"
 
 #include <errno.h>
@@ -77,6 +78,10 @@ static void take_answer(struct once__pg *pg, PGresult *res)
 	} else if (once__pg_succeeded(res)) {
 		if (owed->kind == ONCE__PG_KIND_PREPARE)
 			owed->statement->state = ONCE__PG_READY;
+		if (owed->kind == ONCE__PG_KIND_RESTORE &&
+		    !PQgetisnull(res, 0, 0))
+			once__pg_note_stray(pg, owed->tag,
+					    PQgetvalue(res, 0, 0));
 		if (owed->keep && keep(pg, res))
 			return;
 		if (owed->keep)
@@ -113,36 +118,74 @@ void once__pg_take_answers(struct once__pg *pg)
 		;
 }
 
-void once__pg_wait_for(struct once__pg *pg, short events, int timeout_ms)
+/* false: nothing has come within the time (-1: any). */
+static bool look(struct once__pg *pg, short events, int64_t timeout_ms)
 {
 	struct pollfd fd = { PQsocket(pg->conn), events, 0 };
+	int ready = fd.fd < 0 ? -1 : poll(&fd, 1, (int)timeout_ms);
 
-	if (fd.fd < 0 || (poll(&fd, 1, timeout_ms) < 0 && errno != EINTR)) {
+	if (ready < 0 && (fd.fd < 0 || errno != EINTR)) {
 		once__pg_lose(pg);
-		return;
+		return true;
 	}
 	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
 	    !PQconsumeInput(pg->conn))
 		once__pg_lose(pg);
+	return ready > 0;
+}
+
+/* What is to be done next if it stays silent, and when. 0: give up. */
+static int64_t next_look_ms(const struct once__pg *pg, bool has_asked,
+			    int64_t silent_ms)
+{
+	int64_t left_ms = INT32_MAX;
+	int64_t ask_ms = pg->options.limits.lock_ms / 2;
+
+	if (pg->patience_ms != 0)
+		left_ms = pg->patience_ms - silent_ms;
+	if (ask_ms != 0 && !has_asked && ask_ms - silent_ms < left_ms)
+		left_ms = ask_ms - silent_ms;
+	return left_ms < 0 ? 0 : left_ms;
+}
+
+void once__pg_wait_for(struct once__pg *pg, short events)
+{
+	int64_t began_ms = clock_ms();
+	int64_t silent_ms = 0;
+	bool has_asked = false;
+
+	while (!look(pg, events, next_look_ms(pg, has_asked, silent_ms))) {
+		silent_ms = clock_ms() - began_ms;
+		if (pg->patience_ms != 0 && silent_ms >= pg->patience_ms) {
+			once__pg_give_up(pg);
+			return;
+		}
+		if (next_look_ms(pg, has_asked, silent_ms) > 0)
+			continue;
+		has_asked = true;
+		once__pg_ask_blockers(pg);
+	}
 }
 
 /* Move bytes both ways. Waiting is for who has asked for an answer. */
-static void exchange(struct once__pg *pg, int timeout_ms)
+static void exchange(struct once__pg *pg, bool waits)
 {
 	int unsent = PQflush(pg->conn);
+	short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
 
 	if (unsent < 0)
 		once__pg_lose(pg);
+	else if (waits)
+		once__pg_wait_for(pg, events);
 	else
-		once__pg_wait_for(pg, unsent > 0 ? POLLIN | POLLOUT : POLLIN,
-				  timeout_ms);
+		(void)look(pg, events, 0);
 }
 
 void once__pg_poll(struct once__pg *pg)
 {
 	if (pg->lost)
 		return;
-	exchange(pg, 0);
+	exchange(pg, false);
 	once__pg_take_answers(pg);
 }
 
@@ -150,7 +193,7 @@ void once__pg_wait_for_all(struct once__pg *pg)
 {
 	once__pg_take_answers(pg);
 	while (pg->count > 0 && !pg->lost) {
-		exchange(pg, -1);
+		exchange(pg, true);
 		once__pg_take_answers(pg);
 	}
 }
@@ -173,15 +216,12 @@ static void use_the_wait(struct once__pg *pg)
 	meanwhile(pg->meanwhile_arg);
 }
 
-static void ask_for_answers(struct once__pg *pg)
-{
-	if (pg->count > 0 && !pg->lost && !PQsendFlushRequest(pg->conn))
-		once__pg_lose(pg);
-}
-
+/* A Sync, not a flush: a server that has answered a flush takes itself for
+ * busy, and no limit on idling counts. */
 bool once__pg_wait(struct once__pg *pg)
 {
-	ask_for_answers(pg);
+	if (pg->unsynced)
+		once__pg_breathe(pg);
 	use_the_wait(pg);
 	once__pg_wait_for_all(pg);
 	return !pg->failed;

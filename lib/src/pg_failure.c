@@ -20,7 +20,8 @@ static const struct {
 } classes[] = {
 	{ "40001", ONCE__PG_REPEAT, false }, /* serialization_failure */
 	{ "40P01", ONCE__PG_REPEAT, false }, /* deadlock_detected */
-	{ "55P03", ONCE__PG_REPEAT, false }, /* lock_not_available */
+	{ "55P03", ONCE__PG_LOCKED, true },  /* lock_not_available */
+	{ "55P03", ONCE__PG_REPEAT, false },
 	{ "57014", ONCE__PG_SERVER, true },  /* cancelled, timed out */
 	{ "08",    ONCE__PG_SERVER, false }, /* connection */
 	{ "25006", ONCE__PG_SERVER, false }, /* read_only_sql_transaction */
@@ -59,9 +60,22 @@ void once__pg_fail(struct once__pg *pg, size_t tag, const char *sqlstate,
 	pg->failed = true;
 	failure->tag = tag;
 	failure->class = classify(sqlstate, tag);
+	failure->answered = false;
 	snprintf(failure->sqlstate, sizeof(failure->sqlstate), "%s", sqlstate);
 	snprintf(failure->text, sizeof(failure->text), "%s", text);
 	failure->text[strcspn(failure->text, "\n")] = '\0';
+}
+
+void once__pg_give_up(struct once__pg *pg)
+{
+	char text[ONCE_REASON_SIZE];
+
+	snprintf(text, sizeof(text),
+		 "the database has not answered for %lld s over a connection "
+		 "that is still open",
+		 (long long)pg->patience_ms / 1000);
+	once__pg_fail(pg, ONCE__PG_OURS, "08006", text);
+	once__pg_lose(pg);
 }
 
 void once__pg_lose(struct once__pg *pg)
@@ -126,6 +140,16 @@ static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
 	}
 }
 
+/* They were asked for while the statement waited. */
+static void name_blockers(struct once__pg *pg)
+{
+	struct once__pg_failure *failure = &pg->failure;
+
+	if (strcmp(failure->sqlstate, "55P03") == 0 && pg->blockers[0] != '\0')
+		snprintf(failure->text, sizeof(failure->text),
+			 "could not get a lock in time: %.220s", pg->blockers);
+}
+
 void once__pg_fail_with(struct once__pg *pg, const struct once__pg_owed *owed,
 			const PGresult *res)
 {
@@ -135,8 +159,11 @@ void once__pg_fail_with(struct once__pg *pg, const struct once__pg_owed *owed,
 
 	once__pg_fail(pg, owed->tag, sqlstate == NULL ? "08006" : sqlstate,
 		      primary == NULL ? PQresultErrorMessage(res) : primary);
-	if (is_first)
-		excuse(pg, owed, res);
+	if (!is_first)
+		return;
+	pg->failure.answered = true;
+	name_blockers(pg);
+	excuse(pg, owed, res);
 }
 
 const struct once__pg_failure *once__pg_failure(const struct once__pg *pg)
@@ -150,6 +177,7 @@ enum once_status once__pg_error(const struct once__pg *pg,
 	static const enum once_status statuses[] = {
 		[ONCE__PG_MESSAGE] = ONCE_BUG,
 		[ONCE__PG_REPEAT] = ONCE_TRANSIENT,
+		[ONCE__PG_LOCKED] = ONCE_TRANSIENT,
 		[ONCE__PG_SERVER] = ONCE_TRANSIENT,
 		[ONCE__PG_SCHEMA] = ONCE_CONFIG,
 		[ONCE__PG_RIGHTS] = ONCE_DENIED,

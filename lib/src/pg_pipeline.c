@@ -95,24 +95,26 @@ const char *once__pg_name(struct once__pg *pg, size_t tag, const char *sql)
 	return pg->lost ? NULL : statement->name;
 }
 
-static bool execute(struct once__pg *pg, size_t tag, const char *sql,
-		    struct once__pg_statement *statement,
+static bool execute(struct once__pg *pg, const struct once__pg_owed *owed,
+		    const char *sql, bool binary,
 		    const struct once_param *params, size_t count)
 {
+	struct once__pg_statement *statement = owed->statement;
 	const int *formats = NULL;
-	const char *const *values = copy_values(pg, tag, params, count);
+	const char *const *values = copy_values(pg, owed->tag, params, count);
 	const int *sizes = copy_sizes(pg, params, count, &formats);
 
 	if (values == NULL || sizes == NULL) {
-		once__pg_fail(pg, tag, "53200", "out of memory");
+		once__pg_fail(pg, owed->tag, "53200", "out of memory");
 		return true;
 	}
+	pg->unsynced = true;
 	if (statement == NULL)
 		return PQsendQueryParams(pg->conn, sql, (int)count, NULL,
-					 values, sizes, formats, 0);
-	return once__pg_prepare(pg, tag, statement) &&
+					 values, sizes, formats, binary);
+	return once__pg_prepare(pg, owed->tag, statement) &&
 	       PQsendQueryPrepared(pg->conn, statement->name, (int)count,
-				   values, sizes, formats, 0);
+				   values, sizes, formats, binary);
 }
 
 static bool is_flushed(struct once__pg *pg)
@@ -123,33 +125,70 @@ static bool is_flushed(struct once__pg *pg)
 	return true;
 }
 
+/* Whatever reaches the server ends with a Sync: should this process freeze now,
+ * or lose its host, the server sees a transaction that idles, and ends it. */
+static void flush(struct once__pg *pg)
+{
+	once__pg_breathe(pg);
+	once__pg_poll(pg);
+}
+
 /* libpq writes by itself what is more than its buffer, and so half a statement,
  * whose timeout runs while the next handler thinks: don't let it come to that.
  * It would also take in any amount, up to a limit where the session is lost. */
-static void throttle(struct once__pg *pg, const struct once_param *params,
-		     size_t count)
+static void throttle(struct once__pg *pg)
 {
-	for (size_t i = 0; i < count; i++)
-		pg->unsent += params[i].value.size;
 	if (++pg->sends % POLL_EVERY != 0 && pg->unsent < MOST_UNFLUSHED)
 		return;
-	once__pg_poll(pg);
+	flush(pg);
 	while (!is_flushed(pg) && !pg->lost && pg->unsent > MOST_UNSENT) {
-		once__pg_wait_for(pg, POLLIN | POLLOUT, -1);
+		once__pg_wait_for(pg, POLLIN | POLLOUT);
 		once__pg_take_answers(pg);
 	}
 }
 
-static void send_kept(struct once__pg *pg, size_t tag, bool kept,
-		      const char *sql, const struct once_param *params,
-		      size_t count)
+static size_t size_of(const struct once_param *params, size_t count)
 {
-	struct once__pg_owed owed = { ONCE__PG_KIND_EXECUTE, kept, tag, NULL };
+	size_t size = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (params[i].value.data != NULL)
+			size += params[i].value.size;
+	return size;
+}
+
+struct sending {
+	enum once__pg_kind kind;
+	size_t tag;
+	bool keep;
+	bool binary; /* what is kept */
+};
+
+static bool is_new(const struct once__pg_statement *statement)
+{
+	return statement != NULL && statement->state == ONCE__PG_NEW;
+}
+
+static void send_it(struct once__pg *pg, const struct sending *sending,
+		    const char *sql, const struct once_param *params,
+		    size_t count)
+{
+	struct once__pg_owed owed = { sending->kind, sending->keep,
+				      sending->tag, NULL };
+	size_t size = size_of(params, count);
 
 	if (pg->failed || pg->lost)
 		return;
 	owed.statement = once__pg_statements_get(&pg->statements, sql);
-	if (!execute(pg, tag, sql, owed.statement, params, count)) {
+	if (sending->tag != ONCE__PG_OURS && !pg->touched)
+		pg->touched = owed.statement == NULL ? once__pg_touches(sql)
+						     : owed.statement->touches;
+	if (pg->unsynced && pg->unsent + size >= MOST_UNFLUSHED)
+		flush(pg);
+	if (size >= MOST_UNFLUSHED && is_new(owed.statement) &&
+	    once__pg_prepare(pg, owed.tag, owed.statement))
+		flush(pg);
+	if (!execute(pg, &owed, sql, sending->binary, params, count)) {
 		once__pg_lose(pg);
 		return;
 	}
@@ -157,13 +196,38 @@ static void send_kept(struct once__pg *pg, size_t tag, bool kept,
 	if (pg->failed)
 		return;
 	once__pg_owe(pg, owed);
-	throttle(pg, params, count);
+	pg->unsent += size;
+	throttle(pg);
 }
 
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 		   const struct once_param *params, size_t count)
 {
-	send_kept(pg, tag, false, sql, params, count);
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, false, false };
+
+	send_it(pg, &sending, sql, params, count);
+}
+
+void once__pg_send_restore(struct once__pg *pg, size_t tag, const char *sql,
+			   const struct once_param *params, size_t count)
+{
+	struct sending sending = { ONCE__PG_KIND_RESTORE, tag, false, false };
+
+	send_it(pg, &sending, sql, params, count);
+}
+
+static const struct once_rows *exec(struct once__pg *pg,
+				    const struct sending *sending,
+				    const char *sql,
+				    const struct once_param *params,
+				    size_t count)
+{
+	size_t before = pg->kept_count;
+
+	send_it(pg, sending, sql, params, count);
+	if (!once__pg_wait(pg) || pg->kept_count == before)
+		return NULL;
+	return (const struct once_rows *)pg->kept[pg->kept_count - 1];
 }
 
 const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
@@ -171,12 +235,19 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      const struct once_param *params,
 				      size_t count)
 {
-	size_t before = pg->kept_count;
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, false };
 
-	send_kept(pg, tag, true, sql, params, count);
-	if (!once__pg_wait(pg) || pg->kept_count == before)
-		return NULL;
-	return (const struct once_rows *)pg->kept[pg->kept_count - 1];
+	return exec(pg, &sending, sql, params, count);
+}
+
+const struct once_rows *once__pg_exec_binary(struct once__pg *pg, size_t tag,
+					     const char *sql,
+					     const struct once_param *params,
+					     size_t count)
+{
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, true };
+
+	return exec(pg, &sending, sql, params, count);
 }
 
 void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept)
@@ -186,6 +257,7 @@ void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept)
 
 	if (pg->lost)
 		return;
+	pg->unsynced = true;
 	if (!PQsendQueryParams(pg->conn, sql, 0, NULL, NULL, NULL, NULL, 0))
 		once__pg_lose(pg);
 	else
@@ -199,6 +271,7 @@ void once__pg_breathe(struct once__pg *pg)
 
 	if (pg->lost)
 		return;
+	pg->unsynced = false;
 	if (PQpipelineSync(pg->conn))
 		once__pg_owe(pg, owed);
 	else

@@ -38,6 +38,7 @@ struct pg_conn *once__pg_enter_raw(struct once__pg *pg)
 		return NULL;
 	}
 	pg->backend = PQbackendPID(pg->conn);
+	pg->touched = true;
 	return pg->conn;
 }
 
@@ -78,6 +79,7 @@ static bool release_guard(struct once__pg *pg, size_t tag)
 
 bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 {
+	int64_t limited_ms = pg->limited_ms;
 	const char *fault = raw_fault(pg);
 
 	if (PQstatus(pg->conn) == CONNECTION_BAD) {
@@ -94,7 +96,11 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 		pg->lost = true; /* who knows what else it did */
 		return false;
 	}
-	return !pg->failed && release_guard(pg, tag);
+	if (pg->failed)
+		return false;
+	once__pg_restore(pg, tag); /* the guard is ours to release */
+	once__pg_limit(pg, limited_ms);
+	return release_guard(pg, tag);
 }
 
 static bool run_script(struct once__pg *pg, const char *sql)

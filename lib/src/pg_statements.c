@@ -3,6 +3,7 @@
 #include "pg_statements.h"
 
 #include "hash.h"
+#include "pg_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct once__pg_statement *once__pg_statements_get(
 	place->sql = strdup(sql);
 	if (place->sql == NULL)
 		return NULL;
+	place->touches = once__pg_touches(sql);
 	snprintf(place->name, sizeof(place->name), "once_%zu",
 		 ++statements->count);
 	return place;

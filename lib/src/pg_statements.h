@@ -3,6 +3,7 @@
 #ifndef ONCE__PG_STATEMENTS_H
 #define ONCE__PG_STATEMENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct once__pg_statement {
 	char *sql; /* NULL: a free place */
 	char name[24];
 	enum once__pg_prepared state;
+	bool touches;         /* settings, perhaps */
 	unsigned transaction; /* in which it was prepared */
 	int64_t prepared_ms;
 };

@@ -169,7 +169,9 @@ enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 
 enum once_status once_schema_check(const char *conninfo, struct once_error *err)
 {
-	struct once__pg_options options = { conninfo, "onced", 0, 0 };
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name = "onced",
+					    .limits = ONCE__PG_USUAL_LIMITS };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&options, &pg, err);
 
@@ -307,7 +309,9 @@ enum once_status once_migrate(const char *conninfo, int dry_run,
 			      once_migration_f *told, void *arg,
 			      struct once_error *err)
 {
-	struct once__pg_options options = { conninfo, "onced migrate", 0, 0 };
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name =
+						    "onced migrate" };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&options, &pg, err);
 

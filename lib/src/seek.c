@@ -150,8 +150,8 @@ static enum once_status seek(struct once__pg *pg,
 enum once_status once_seek(const struct once_seek_options *options,
 			   once_seek_f *told, void *arg, struct once_error *err)
 {
-	struct once__pg_options session = { options->conninfo, "onced seek", 0,
-					    0 };
+	struct once__pg_options session = { .conninfo = options->conninfo,
+					    .application_name = "onced seek" };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&session, &pg, err);
 

@@ -83,9 +83,17 @@ static void close_instances(struct once_session *session)
 
 /* ---- making ---- */
 
+static int64_t limit_of(int64_t asked_ms, int64_t usual_ms)
+{
+	if (asked_ms < 0)
+		return 0;
+	return asked_ms == 0 ? usual_ms : asked_ms;
+}
+
 static bool copy_options(struct once_session *session,
 			 const struct once_session_options *options)
 {
+	static const struct once__pg_limits usual = ONCE__PG_USUAL_LIMITS;
 	size_t count = options->route_count;
 
 	session->conninfo =
@@ -94,6 +102,11 @@ static bool copy_options(struct once_session *session,
 		session->application_name = strdup(options->application_name);
 	session->durability = options->durability;
 	session->isolation = options->isolation;
+	session->limits = (struct once__pg_limits){
+		limit_of(options->limits.idle_ms, usual.idle_ms),
+		limit_of(options->limits.lock_ms, usual.lock_ms),
+		limit_of(options->limits.answer_ms, usual.answer_ms),
+	};
 	session->instance = options->instance;
 	session->max_messages = options->max_messages;
 	session->lane = options->lane;
@@ -106,8 +119,10 @@ static bool copy_options(struct once_session *session,
 	session->instances = calloc(count + 1, sizeof(*session->instances));
 	session->consumer_ids =
 		calloc(count + 1, sizeof(*session->consumer_ids));
+	session->restores = calloc(count + 1, sizeof(*session->restores));
 	if (session->conninfo == NULL || session->routes == NULL ||
-	    session->instances == NULL || session->consumer_ids == NULL)
+	    session->instances == NULL || session->consumer_ids == NULL ||
+	    session->restores == NULL)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		session->routes[i] = options->routes[i];
@@ -150,6 +165,7 @@ void once_session_destroy(struct once_session *session)
 	arena_fini(&session->waiting);
 	arena_fini(&session->arenas[0]);
 	arena_fini(&session->arenas[1]);
+	free(session->restores);
 	free(session->consumer_ids);
 	free(session->instances);
 	free(session->routes);
@@ -231,10 +247,10 @@ static enum once_status check_writable(const struct once__pg *pg,
 enum once_status once_session_connect(struct once_session *session,
 				      struct once_error *err)
 {
-	struct once__pg_options options = { session->conninfo,
-					    session->application_name,
-					    session->durability,
-					    session->isolation };
+	struct once__pg_options options = {
+		session->conninfo, session->application_name,
+		session->durability, session->isolation, session->limits
+	};
 	enum once_status status;
 
 	if (session->pg != NULL && !once__pg_is_lost(session->pg) &&

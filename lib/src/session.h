@@ -31,6 +31,7 @@ struct once_session {
 	char *application_name;
 	enum once_durability durability;
 	enum once_isolation isolation;
+	struct once__pg_limits limits;
 	const struct once_instance *instance; /* NULL: none */
 	size_t max_messages;                  /* 0: no limit */
 	unsigned lane;
@@ -44,6 +45,7 @@ struct once_session {
 	void **instances;      /* by route */
 	size_t opened;         /* instances that open() has made */
 	int64_t *consumer_ids; /* by route; 0: not asked yet */
+	bool *restores;        /* by route: settings, after each call */
 
 	struct once__pg *pg; /* NULL: not connected */
 	unsigned connections;

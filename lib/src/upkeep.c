@@ -95,6 +95,7 @@ enum once_status once_cleaner_open(const struct once_cleaner_options *options,
 		.conninfo = options->conninfo,
 		.application_name = options->application_name,
 		.durability = ONCE_DURABILITY_SOURCE,
+		.limits = ONCE__PG_USUAL_LIMITS,
 	};
 	struct once_cleaner *cleaner = calloc(1, sizeof(*cleaner));
 	enum once_status status;

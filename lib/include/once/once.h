@@ -176,6 +176,22 @@ struct once_instance {
  * nothing else. */
 typedef void once_meanwhile_f(void *arg);
 
+/* What ends a wait that nothing else would end, in ms. 0: the default, as said;
+ * negative: nothing. */
+struct once_limits {
+	/* 10 s. The server ends a session that says nothing for longer within a
+	 * transaction, and so takes its locks away: its process is frozen, or
+	 * its host is gone. While a handler runs its route's timeout_ms is
+	 * added. */
+	int64_t idle_ms;
+	/* 5 s. A statement waits for a lock; a handler's at most half of its
+	 * route's timeout_ms. The text of the error says who has it. */
+	int64_t lock_ms;
+	/* 60 s. A statement of libonce's own takes that long; idle_ms later the
+	 * session is given up, for its server has not cut it off. */
+	int64_t answer_ms;
+};
+
 struct once_session_options {
 	const char *conninfo;         /* libpq's conninfo or URL */
 	const char *application_name; /* for pg_stat_activity */
@@ -188,8 +204,9 @@ struct once_session_options {
 	size_t max_messages; /* of a transaction, aside those that a prefilter
 				has a mark of or that are plain duplicates;
 				0: no limit */
-	unsigned lane;       /* tells an instance's sessions apart */
-	once_log_f *log;     /* NULL: silence */
+	struct once_limits limits;
+	unsigned lane;   /* tells an instance's sessions apart */
+	once_log_f *log; /* NULL: silence */
 	void *log_arg;
 	once_meanwhile_f *meanwhile; /* NULL: nothing */
 	void *meanwhile_arg;
