@@ -43,6 +43,7 @@ struct database_config {
 	char *conninfo;
 	enum once_durability durability;
 	enum once_isolation isolation;
+	struct once_limits limits;
 };
 
 enum on_unavailable {

@@ -91,12 +91,21 @@ struct mailbox *lane_orders(struct lane *lane)
 
 /* ---- trouble: the database isn't there, or doesn't let us ---- */
 
+/* A try that waits for a lock is in the queue for it, so it is made again soon:
+ * when the lock is free, it is the next one. */
+static int64_t trouble_ms(const struct lane *lane, const struct once_error *err)
+{
+	if (strcmp(err->sqlstate, "55P03") == 0)
+		return TROUBLE_FIRST_MS;
+	return backoff_ms(lane->troubles, TROUBLE_FIRST_MS, TROUBLE_MAX_MS);
+}
+
 static void meet_trouble(struct lane *lane, const struct once_error *err)
 {
 	int64_t wait_ms;
 
 	lane->troubles++;
-	wait_ms = backoff_ms(lane->troubles, TROUBLE_FIRST_MS, TROUBLE_MAX_MS);
+	wait_ms = trouble_ms(lane, err);
 	lane->trouble_until_ms = clock_ms() + wait_ms;
 	set_trouble(lane, err);
 	log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
@@ -262,6 +271,7 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.application_name = "onced",
 		.durability = options->cfg->database.durability,
 		.isolation = options->cfg->database.isolation,
+		.limits = options->cfg->database.limits,
 		.routes = options->routes,
 		.route_count = options->cfg->route_count,
 		.instance = options->instance,
