@@ -292,6 +292,8 @@ static enum once_verdict be_silent(void *self, const struct once_message *msg,
 
 START_TEST(a_silent_handler_loses_its_session_and_only_its_own_message_fails)
 {
+	trial.limits.idle_ms = 500;
+	trial_reopen(&trial, NULL);
 	mail_init(&mail, 1);
 	mail_set_id(&mail, 0, "connects");
 	mail_set_biz(&mail, 0, "connects");
@@ -392,23 +394,18 @@ START_TEST(an_idle_session_that_was_killed_costs_one_transient) /* C45 */
 }
 END_TEST
 
-START_TEST(a_server_that_turns_read_only_is_left_for_another)
+START_TEST(a_handler_that_makes_its_transaction_read_only_is_found)
 {
-	int64_t before;
-
-	mail_init(&mail, 2);
-	ck_assert_int_eq(once_session_connect(trial.session, &trial.err),
-			 ONCE_OK);
-	before = trial_backend(&trial);
-	statement = "SELECT set_config('transaction_read_only', 'on', true)";
+	mail_init(&mail, 20);
+	statement = "SET TRANSACTION READ ONLY";
 	trial_poison = send_it;
-	mail_set_value(&mail, 0, "poison");
-	trial_run(&trial, &mail, ONCE_TRANSIENT);
-	ck_assert_str_eq(trial.err.sqlstate, "25006");
-	trial_poison = NULL;
+	mail_set_value(&mail, 7, "poison");
 	trial_run(&trial, &mail, ONCE_OK);
-	ck_assert_int_ne(trial_backend(&trial), before);
-	ck_assert_int_eq(effects(), 2);
+	ck_ending(mail.items[7], ONCE_DEAD_ENDING);
+	ck_assert_str_eq(mail.items[7].reason,
+			 "the handler made the transaction read-only");
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 19);
+	ck_assert_int_eq(effects(), 19);
 }
 END_TEST
 
@@ -519,10 +516,9 @@ END_TEST
 START_TEST(a_claim_that_is_cut_off_is_no_messages_fault)
 {
 	mail_init(&mail, 2);
-	pg_fixture_run(&trial.pg,
-		       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "
-		       "statement_timeout = ''100ms''', current_database()); "
-		       "END $$");
+	trial.limits.answer_ms = 100;
+	trial.limits.lock_ms = -1;
+	trial_reopen(&trial, NULL);
 	pg_fixture_run(&trial.pg, "BEGIN; LOCK TABLE once.consume_log IN "
 				  "EXCLUSIVE MODE");
 	trial_run(&trial, &mail, ONCE_TRANSIENT);
@@ -569,7 +565,7 @@ int main(void)
 	tcase_add_test(tests,
 		       an_idle_session_that_was_killed_costs_one_transient);
 	tcase_add_test(tests,
-		       a_server_that_turns_read_only_is_left_for_another);
+		       a_handler_that_makes_its_transaction_read_only_is_found);
 	tcase_add_test(tests, an_altered_table_is_no_messages_fault);
 	tcase_add_test(tests, a_column_of_another_type_is_no_messages_fault);
 	tcase_add_test(tests, a_column_that_takes_more_is_no_messages_fault);

@@ -91,6 +91,7 @@ struct once_session *trial_open_session(struct trial *trial,
 		.route_count = trial->route_count,
 		.prefilter = trial->prefilter,
 		.max_messages = trial->max_messages,
+		.limits = trial->limits,
 		.meanwhile = trial->meanwhile,
 		.meanwhile_arg = trial->meanwhile_arg,
 	};
@@ -121,6 +122,12 @@ void trial_init(struct trial *trial, const struct once_route_options *options,
 	create_routes(trial, options == NULL ? &usual : options,
 		      options == NULL ? 1 : count);
 	trial->session = trial_open_session(trial, NULL);
+}
+
+void trial_reopen(struct trial *trial, const char *conninfo)
+{
+	once_session_destroy(trial->session);
+	trial->session = trial_open_session(trial, conninfo);
 }
 
 void trial_fini(struct trial *trial)

@@ -22,6 +22,7 @@ struct trial {
 	size_t route_count;
 	struct once_prefilter *prefilter; /* of sessions opened from then on */
 	size_t max_messages;              /* the same */
+	struct once_limits limits;        /* the same */
 	once_meanwhile_f *meanwhile;      /* the same */
 	void *meanwhile_arg;
 	struct once_session *session;
@@ -47,6 +48,8 @@ void trial_fini(struct trial *trial);
 /* One more session with the same routes, at `conninfo` or (NULL) at ours. */
 struct once_session *trial_open_session(struct trial *trial,
 					const char *conninfo);
+/* Our session, opened anew. */
+void trial_reopen(struct trial *trial, const char *conninfo);
 int64_t trial_count(struct trial *trial, const char *sql);
 /* The process id of the server's side of our session. */
 int64_t trial_backend(struct trial *trial);
