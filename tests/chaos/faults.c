@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 enum {
 	REST_MIN_MS = 50, /* from the beginning of one to the next */
@@ -109,7 +110,7 @@ static void end_frozen(struct faults *faults, int target)
 	process_signal(process_of(faults, target), SIGCONT);
 }
 
-static void begin_at_point(struct faults *faults, int target)
+static void begin_at_point(struct faults *faults, int target, bool freezes)
 {
 	static const char *const points[] = {
 #define X(name, text) #name,
@@ -119,12 +120,21 @@ static void begin_at_point(struct faults *faults, int target)
 	int64_t count = sizeof(points) / sizeof(points[0]);
 	char fault[64];
 
-	snprintf(fault, sizeof(fault), "%s:%" PRId64,
+	snprintf(fault, sizeof(fault), "%s:%" PRId64 "%s",
 		 points[dice_roll(&faults->details, 0, count - 1)],
-		 dice_roll(&faults->details, 1, 8));
+		 dice_roll(&faults->details, 1, 8), freezes ? ":stop" : "");
 	begin_killed(faults, target);
 	stage_start_member(faults->stage, target, fault);
 	tell(faults, "%s lives until %s", targets[target], fault);
+}
+
+/* It wakes up to a session that is gone, and has some time to do harm. */
+static void wake(struct faults *faults, int target)
+{
+	const struct timespec pause = { 0, 400000000 };
+
+	process_signal(process_of(faults, target), SIGCONT);
+	nanosleep(&pause, NULL);
 }
 
 static void end_by_new_life(struct faults *faults, int target)
@@ -168,6 +178,36 @@ static void unseat(struct faults *faults)
 
 	pg_fixture_reconnect(&faults->stage->fixture.pg);
 	pg_fixture_run(&faults->stage->fixture.pg, sql);
+}
+
+static void set_hostile(struct faults *faults, bool begins)
+{
+	static const char *const settings[] = {
+		"bytea_output = 'escape'",
+		"client_encoding = 'LATIN1'",
+		"statement_timeout = '5ms'",
+		"lock_timeout = '1ms'",
+		"search_path = 'pg_catalog'",
+		"\"DateStyle\" = 'SQL, DMY'",
+		"default_transaction_isolation = 'repeatable read'",
+		"idle_in_transaction_session_timeout = '5ms'",
+		"standard_conforming_strings = off",
+	};
+	int64_t count = sizeof(settings) / sizeof(settings[0]);
+	const char *setting =
+		settings[dice_roll(&faults->details, 0, count - 1)];
+	struct pg_fixture *pg = &faults->stage->fixture.pg;
+	char sql[512];
+
+	pg_fixture_reconnect(pg);
+	snprintf(sql, sizeof(sql),
+		 "RESET ALL; DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I "
+		 "%s', current_database(), $_$%s$_$); END $$",
+		 begins ? "SET %s" : "RESET ALL", setting);
+	pg_fixture_run(pg, sql);
+	pg_fixture_end_sessions(pg, "onced%");
+	if (begins)
+		tell(faults, "PostgreSQL: %s", setting);
 }
 
 static void begin_kafka(struct faults *faults, enum fault_name name)
@@ -220,7 +260,7 @@ static void begin_member(struct faults *faults, enum fault_name name,
 	else if (name == FAULT_frozen)
 		begin_frozen(faults, target);
 	else
-		begin_at_point(faults, target);
+		begin_at_point(faults, target, name == FAULT_frozen_at);
 }
 
 static void end_member(struct faults *faults, enum fault_name name, int target)
@@ -229,8 +269,11 @@ static void end_member(struct faults *faults, enum fault_name name, int target)
 		end_told(faults, target);
 	else if (name == FAULT_frozen)
 		end_frozen(faults, target);
-	else
+	else {
+		if (name == FAULT_frozen_at)
+			wake(faults, target);
 		end_by_new_life(faults, target);
+	}
 }
 
 static void begin(struct faults *faults, enum fault_name name, int target)
@@ -239,6 +282,8 @@ static void begin(struct faults *faults, enum fault_name name, int target)
 		begin_member(faults, name, target);
 	else if (name == FAULT_unseated)
 		unseat(faults);
+	else if (name == FAULT_hostile)
+		set_hostile(faults, true);
 	else if (target == FAULT_AT_PG)
 		begin_pg(faults, name);
 	else if (target == FAULT_AT_KAFKA)
@@ -255,6 +300,8 @@ static void end(struct faults *faults, enum fault_name name, int target)
 		end_member(faults, name, target);
 	else if (name == FAULT_unseated)
 		return;
+	else if (name == FAULT_hostile)
+		set_hostile(faults, false);
 	else if (target == FAULT_AT_PG)
 		end_pg(faults, name);
 	else if (target == FAULT_AT_KAFKA)

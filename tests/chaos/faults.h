@@ -26,16 +26,18 @@ enum fault_target {
 	X(told,      FAULT_AT_MEMBER,  4,   50,  500, "SIGTERM, and its exit") \
 	X(frozen,    FAULT_AT_MEMBER,  3,  200, 8000, "SIGSTOP, SIGCONT")      \
 	X(at_point,  FAULT_AT_MEMBER,  5, 1000, 4000, "a point of fault.h")    \
+	X(frozen_at, FAULT_AT_MEMBER,  4, 2500, 7000, "frozen at such a point") \
 	X(stopped,   FAULT_AT_PG,      1,   50, 1500, "a fast shutdown")       \
 	X(crashed,   FAULT_AT_PG,      1,   50, 1500, "an immediate shutdown") \
 	X(destroyed, FAULT_AT_PG,      1,   50, 1500, "SIGKILL")               \
 	X(stuck,     FAULT_AT_PG,      1,  100, 3000, "SIGSTOP, SIGCONT")      \
 	X(unseated,  FAULT_AT_PG,      5,    0,  100, "a session terminated")  \
+	X(hostile,   FAULT_AT_PG,      3,  200, 3000, "settings of its own")   \
 	X(lost,      FAULT_AT_KAFKA,   1,  100, 3000, "SIGKILL")               \
 	X(restarted, FAULT_AT_KAFKA,   1,    0,  500, "an orderly restart")    \
 	X(busy,      FAULT_AT_HANDLER, 2,  200, 2000, "the handler pauses")    \
 	X(pg_late,   FAULT_BEFORE_PG,  4,  200, 2000, "delays, then a cut")    \
-	X(pg_frozen, FAULT_BEFORE_PG,  2,  200, 4000, "it holds all back")     \
+	X(pg_frozen, FAULT_BEFORE_PG,  2,  200, 9000, "it holds all back")     \
 	X(pg_deaf,   FAULT_BEFORE_PG,  2,  100, 2000, "answers are lost")      \
 	X(pg_away,   FAULT_BEFORE_PG,  2,  100, 2000, "nobody gets through")   \
 	X(pg_cut,    FAULT_BEFORE_PG,  3,    0,  100, "connections are cut")   \

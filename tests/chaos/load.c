@@ -105,13 +105,13 @@ static void add_letter(struct post *post, int32_t partition, const char *msg_id,
 				   ids[1], act, ids[2] };
 }
 
-/* "done-recover-7" */
+/* "done-recover-7é": another encoding would make another key of it. */
 static void name_operation(const struct load *load, size_t number,
 			   char name[ID])
 {
 	const char *act = load->operations[number].act;
 
-	snprintf(name, ID, "done-%s-%zu", act == NULL ? "plain" : act, number);
+	snprintf(name, ID, "done-%s-%zué", act == NULL ? "plain" : act, number);
 }
 
 /* A message of an operation that takes effect; its first has its name. */
@@ -217,6 +217,9 @@ static void add_some(struct load *load, struct post *post)
 		break;
 	case LETTER_recover:
 	case LETTER_pause:
+	case LETTER_hot:
+	case LETTER_leave:
+	case LETTER_slow:
 		add_new(load, post, false, name);
 		break;
 	case LETTER_reject:
@@ -286,6 +289,8 @@ void load_check(struct load *load)
 		     conflicts + load->sent[LETTER_reject] +
 			     load->sent[LETTER_fail] +
 			     load->sent[LETTER_no_key]);
+	check_number(load, "SELECT sum(n) FROM hot",
+		     2 * load->sent[LETTER_hot]);
 	/* No attempt was counted for what wasn't a message's fault. */
 	check_number(load,
 		     "SELECT count(*) FROM effect WHERE attempt <> "

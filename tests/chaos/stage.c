@@ -41,6 +41,8 @@ static void init_member(struct stage *stage, int number,
 		.conninfo = stage->conninfo,
 		.brokers = stage->brokers,
 		.shutdown = "10s",
+		.database = "  idle_timeout: 2s\n  lock_timeout: 500ms\n"
+			    "  answer_timeout: 4s\n",
 		.batch = "50",
 		.crashes = "0", /* none of them is a message's fault */
 		.settings = number == 0 ? "delay_ms=3" : NULL,

@@ -11,6 +11,9 @@
  *	kill       kills the process, once: it leaves a file "killed"
  *	die        kills the process, always
  *	broken     REJECT while there is no file "fixed"; then as hang
+ *	hot        changes two rows that many others change as well, in any
+ *order leave      leaves settings of the session changed slow       takes 150
+ *ms
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
  */
@@ -81,9 +84,39 @@ static void hang(const struct effect *self)
 		pause_ms(5);
 }
 
+static struct once_param number(char text[24], int64_t value)
+{
+	struct once_param param = { { text, 0 }, 0 };
+
+	param.value.size = (size_t)snprintf(text, 24, "%lld", (long long)value);
+	return param;
+}
+
+static void change_hot_rows(const struct once_message *msg,
+			    struct once_call *call)
+{
+	static const char sql[] = "UPDATE hot SET n = n + 1 WHERE id = $1";
+	int64_t place = once_offset(msg) * 7 + once_partition(msg) * 3;
+	char numbers[2][24];
+
+	once_send(call, sql, ONCE_PARAMS(number(numbers[0], place % 16)));
+	once_send(call, sql,
+		  ONCE_PARAMS(number(numbers[1], (place * 5 + 1) % 16)));
+}
+
 static enum once_verdict act(const struct effect *self, const char *what,
+			     const struct once_message *msg,
 			     struct once_call *call)
 {
+	if (strcmp(what, "hot") == 0)
+		change_hot_rows(msg, call);
+	if (strcmp(what, "leave") == 0) {
+		once_send(call, "SET client_encoding = 'LATIN1'",
+			  ONCE_NO_PARAMS);
+		once_send(call, "SET role = 'pg_monitor'", ONCE_NO_PARAMS);
+	}
+	if (strcmp(what, "slow") == 0)
+		pause_ms(150);
 	if (strcmp(what, "broken") == 0 && !is_there(self, "fixed")) {
 		once_because(call, "it isn't fixed yet");
 		return ONCE_REJECT;
@@ -104,14 +137,6 @@ static enum once_verdict act(const struct effect *self, const char *what,
 		return ONCE_DONE;
 	once_because(call, "it was told to");
 	return ONCE_REJECT;
-}
-
-static struct once_param number(char text[24], int64_t value)
-{
-	struct once_param param = { { text, 0 }, 0 };
-
-	param.value.size = (size_t)snprintf(text, 24, "%lld", (long long)value);
-	return param;
 }
 
 static enum once_verdict handle(void *arg, const struct once_message *msg,
@@ -136,7 +161,7 @@ static enum once_verdict handle(void *arg, const struct once_message *msg,
 			      number(numbers[1], once_offset(msg)),
 			      number(numbers[2], once_attempt(call)),
 			      ONCE_TEXT(once_value(msg))));
-	return act(self, what, call);
+	return act(self, what, msg, call);
 }
 
 const struct once_handler once_handler = {

@@ -24,7 +24,9 @@ static const char effect_sql[] =
 	"CREATE TABLE effect (ordinal bigint GENERATED ALWAYS AS IDENTITY, "
 	"msg_id text, biz_id text, partition integer, message_offset bigint, "
 	"attempt integer, value text, "
-	"at timestamptz NOT NULL DEFAULT clock_timestamp())";
+	"at timestamptz NOT NULL DEFAULT clock_timestamp()); "
+	"CREATE TABLE hot (id integer PRIMARY KEY, n bigint NOT NULL); "
+	"INSERT INTO hot SELECT i, 0 FROM generate_series(0, 15) AS i";
 
 /* ---- made and unmade ---- */
 
