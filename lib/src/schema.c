@@ -176,6 +176,8 @@ enum once_status once_schema_check(const char *conninfo, struct once_error *err)
 	if (status != ONCE_OK)
 		return status;
 	status = once__schema_check(pg, err);
+	if (status == ONCE_OK)
+		status = once__schema_check_published(pg, err);
 	once__pg_close(pg);
 	return status;
 }

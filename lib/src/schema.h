@@ -11,4 +11,9 @@ enum once_status once__schema_check_version(struct once__pg *pg,
 enum once_status once__schema_check(struct once__pg *pg,
 				    struct once_error *err);
 
+/* Before a program starts, and for "onced check": CONFIG, a table of ours is
+ * published and can't be written. */
+enum once_status once__schema_check_published(struct once__pg *pg,
+					      struct once_error *err);
+
 #endif

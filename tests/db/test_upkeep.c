@@ -289,6 +289,45 @@ START_TEST(a_long_tenure_is_forgotten_only_when_its_end_is_old)
 }
 END_TEST
 
+/* ---- in a database that is published ---- */
+
+static enum once_verdict leave_a_result(void *self,
+					const struct once_message *msg,
+					struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	once_set_result(call, bytes("result"));
+	return ONCE_DONE;
+}
+
+/* A change stream of everything, as many have one. */
+START_TEST(results_are_stored_and_rows_removed_in_a_published_database)
+{
+	pg_fixture_run(&trial.pg, "SET client_min_messages = error; "
+				  "CREATE PUBLICATION everything "
+				  "FOR ALL TABLES");
+	trial_poison = leave_a_result;
+	mail_again(&mail);
+	for (size_t i = 0; i < mail.count; i++) {
+		mail_set_value(&mail, i, "poison");
+		mail.items[i].record.offset += 10;
+		mail_set_id(&mail, i,
+			    (const char[]){ 'n', (char)('0' + i), 0 });
+		mail_set_biz(&mail, i,
+			     (const char[]){ 'n', (char)('0' + i), 0 });
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 10);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.consume_log "
+				     "WHERE result = 'result'"),
+			 10);
+	age("true");
+	ck_assert_int_eq(clean().removed, 20);
+}
+END_TEST
+
 /* ---- beside others ---- */
 
 START_TEST(a_second_cleaner_of_a_scope_is_refused)
@@ -488,6 +527,9 @@ int main(void)
 		       tenures_that_have_ended_are_forgotten_after_as_long);
 	tcase_add_test(tests,
 		       a_long_tenure_is_forgotten_only_when_its_end_is_old);
+	tcase_add_test(
+		tests,
+		results_are_stored_and_rows_removed_in_a_published_database);
 	tcase_add_test(tests, a_second_cleaner_of_a_scope_is_refused);
 	tcase_add_test(tests,
 		       a_row_that_somebody_holds_is_passed_over_without_a_wait);
