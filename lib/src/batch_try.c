@@ -112,6 +112,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 	once__batch_note(batch, from, to);
 	for (size_t i = from; i < to; i++)
 		finish_parked(session->pg, &batch->works[i]);
+	once__session_let_go(session);
 	return once__positions_move(&session->positions, session->pg,
 				    batch->moves, batch->move_count,
 				    ret_fenced) &&
@@ -187,6 +188,7 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 	switch (answer) {
 	case ONCE__PG_COMMITTED:
 		fault_point("after_commit");
+		batch->session->in_hand = false;
 		stats->committed++;
 		once__batch_tell(batch); /* of the moves; then they are made */
 		once__batch_lap(batch, &stats->prefilter_ns, true);

@@ -39,10 +39,15 @@ static const char brace_sql[] =
 	"consumer_id = excluded.consumer_id, topic = excluded.topic, "
 	"partition = excluded.partition, "
 	"message_offset = excluded.message_offset, since = now()) "
-	"SELECT count(*) FROM once.in_hand WHERE consumer_id = $3::int8 "
+	"SELECT count(DISTINCT instance_id) FROM once.in_hand "
+	"WHERE consumer_id = $3::int8 "
 	"AND topic = $4::text AND partition = $5::int4 "
 	"AND message_offset = $6::int8 AND instance_id <> $1::uuid "
 	"AND once.has_crashed(instance_id)";
+
+static const char let_go_sql[] =
+	"DELETE FROM once.in_hand WHERE instance_id = $1::uuid "
+	"AND lane = $2::int4";
 
 static struct once_param id_of(const struct once_instance *instance)
 {
@@ -110,4 +115,14 @@ bool once__instance_brace(struct once__pg *pg,
 		return false;
 	*ret_crashes = (unsigned)once__rows_int64(rows, 0, 0);
 	return true;
+}
+
+void once__instance_let_go(struct once__pg *pg,
+			   const struct once_instance *instance, unsigned lane)
+{
+	char number[24];
+
+	once__pg_send(
+		pg, ONCE__PG_OURS, let_go_sql,
+		ONCE_PARAMS(id_of(instance), once__pg_int8(number, lane)));
 }

@@ -33,5 +33,8 @@ bool once__instance_brace(struct once__pg *pg,
 			  const struct once_instance *instance, unsigned lane,
 			  const struct once__place *place,
 			  unsigned *ret_crashes);
+/* Queue that the attempt has ended: who dies from now on didn't die of it. */
+void once__instance_let_go(struct once__pg *pg,
+			   const struct once_instance *instance, unsigned lane);
 
 #endif

@@ -302,9 +302,17 @@ bool once__session_brace(struct once_session *session, struct once_item *item)
 	};
 
 	item->crashes = 0;
+	session->in_hand = session->instance != NULL;
 	return session->instance == NULL ||
 	       once__instance_brace(session->pg, session->instance,
 				    session->lane, &place, &item->crashes);
+}
+
+void once__session_let_go(struct once_session *session)
+{
+	if (session->in_hand)
+		once__instance_let_go(session->pg, session->instance,
+				      session->lane);
 }
 
 enum once_status once_session_brace(struct once_session *session,

@@ -57,10 +57,14 @@ struct once_session {
 	struct once__watch watch;
 	struct once__batch *unsettled; /* in its arena; NULL: none */
 	struct once__batch *prepared;  /* in the other one; NULL: none */
+	bool in_hand;                  /* once.in_hand may have a row of ours */
 };
 
 /* Within a transaction: see once_session_brace(). */
 bool once__session_brace(struct once_session *session, struct once_item *item);
+/* Queue the end of what was written down there, with the attempt that it was
+ * for. */
+void once__session_let_go(struct once_session *session);
 /* Most of what comes is expected to be there before: see once__log_sift(). */
 bool once__session_sifts(const struct once_session *session);
 /* COMMIT if `done`, else ROLLBACK and the failure as a status. */
