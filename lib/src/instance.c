@@ -21,10 +21,12 @@ static const char lock_sql[] =
 static const char sign_off_sql[] =
 	"DELETE FROM once.instance WHERE id = $1::uuid";
 
-/* One order for all, and a time that another session's later one stands for. */
+/* One order for all, and a time that another session's later one stands for.
+ * Routes may share a scope. */
 static const char join_sql[] =
 	"INSERT INTO once.consumer_group (consumer_id, group_name) "
-	"SELECT c.id, $2::text FROM unnest($1::int8[]) AS c (id) ORDER BY 1 "
+	"SELECT DISTINCT c.id, $2::text FROM unnest($1::int8[]) AS c (id) "
+	"ORDER BY 1 "
 	"ON CONFLICT (consumer_id, group_name) DO UPDATE "
 	"SET seen_at = greatest(consumer_group.seen_at, excluded.seen_at)";
 

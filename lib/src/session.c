@@ -292,6 +292,11 @@ enum once_status once_session_sign_off(struct once_session *session,
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
+const char *once__session_group(const struct once_session *session)
+{
+	return session->instance == NULL ? "" : session->instance->group;
+}
+
 bool once__session_brace(struct once_session *session, struct once_item *item)
 {
 	struct once__place place = {

@@ -60,6 +60,8 @@ struct once_session {
 	bool in_hand;                  /* once.in_hand may have a row of ours */
 };
 
+/* Of its instance; "": it has none, and speaks for nobody. */
+const char *once__session_group(const struct once_session *session);
 /* Within a transaction: see once_session_brace(). */
 bool once__session_brace(struct once_session *session, struct once_item *item);
 /* Queue the end of what was written down there, with the attempt that it was
