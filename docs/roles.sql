@@ -30,8 +30,8 @@ GRANT SELECT ON once.migration, once.consumer, once.position, once.parked,
 -- How old the log is, and how large; no key.
 GRANT SELECT (consumer_id, topic, partition, message_offset, consumed_at)
     ON once.consume_log TO :"operator";
-GRANT UPDATE (state, retry_at, attempts, crashes), DELETE ON once.parked
-    TO :"operator";
+GRANT UPDATE (state, retry_at, attempts, crashes, group_name, route), DELETE
+    ON once.parked TO :"operator";
 -- To lock its rows, which asks for an UPDATE of some column.
 GRANT UPDATE (since), DELETE ON once.in_hand TO :"operator";
 GRANT INSERT (person, command, subject, rows_changed) ON once.audit

@@ -19,6 +19,8 @@
 	X(CONFIG,     "config",     "FILE",   "the configuration; onced.yaml") \
 	X(SQL,        "sql",        "FILE",   "statements to run first")      \
 	X(ROUTE,      "route",      "NAME",   "of this handler only")         \
+	X(TO_ROUTE,   "to-route",   "NAME",   "give them to this handler, which " \
+					      "has their scope")              \
 	X(SCOPE,      "scope",      "SCOPE",  "of this scope, whatever the "  \
 					      "configuration says")           \
 	X(TOPIC,      "topic",      "TOPIC",  "of this topic")                \
