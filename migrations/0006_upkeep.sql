@@ -1,3 +1,5 @@
+-- least version: 4
+
 -- What keeps a database usable for years: a clock that may be wrong, somebody
 -- else's retention, messages that wait for a route, and change streams.
 

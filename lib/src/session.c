@@ -259,6 +259,15 @@ enum once_status once_session_connect(struct once_session *session,
 	return ONCE_OK;
 }
 
+enum once_status once_session_check_schema(struct once_session *session,
+					   struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	return status == ONCE_OK ? once__schema_check_version(session->pg, err)
+				 : status;
+}
+
 void once_session_tend(struct once_session *session)
 {
 	if (session->intercept.redis != NULL)

@@ -126,6 +126,44 @@ START_TEST(a_newer_schema_is_refused_with_both_versions)
 }
 END_TEST
 
+/* A rolling upgrade: the next version has migrated, this one runs on. */
+START_TEST(a_newer_schema_that_lets_older_ones_run_is_good)
+{
+	char sql[256];
+
+	migrate(0);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO once.migration (version, name, checksum, "
+		 "least_version) VALUES (9876, 'future', '', %d)",
+		 once_schema_version());
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(check(), ONCE_OK);
+	ck_assert_int_eq(migrate(0), 0);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO once.migration (version, name, checksum, "
+		 "least_version) VALUES (9875, 'not for us', '', %d)",
+		 once_schema_version() + 1);
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(check(), ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "9876"));
+}
+END_TEST
+
+START_TEST(a_migration_says_who_may_still_run_on_it)
+{
+	migrate(0);
+	ck_assert_int_eq(pg_fixture_get_int64(&pg,
+					      "SELECT least_version "
+					      "FROM once.migration "
+					      "WHERE name = '0006_upkeep'"),
+			 4);
+	ck_assert_int_eq(pg_fixture_get_int64(&pg, "SELECT least_version "
+						   "FROM once.migration "
+						   "WHERE name = '0001_once'"),
+			 1);
+}
+END_TEST
+
 START_TEST(a_migration_that_fails_leaves_nothing)
 {
 	pg_fixture_run(&pg, "CREATE SCHEMA once; "
@@ -361,6 +399,8 @@ int main(void)
 	tcase_add_test(schema, a_dry_run_only_tells);
 	tcase_add_test(schema, a_migration_that_was_changed_is_refused);
 	tcase_add_test(schema, a_newer_schema_is_refused_with_both_versions);
+	tcase_add_test(schema, a_newer_schema_that_lets_older_ones_run_is_good);
+	tcase_add_test(schema, a_migration_says_who_may_still_run_on_it);
 	tcase_add_test(schema, a_migration_that_fails_leaves_nothing);
 	tcase_add_test(schema, a_database_of_another_encoding_is_refused);
 	tcase_add_test(schema, every_table_says_by_what_its_rows_are_known);

@@ -210,6 +210,11 @@ ONCE_API void once_session_destroy(struct once_session *session);
 ONCE_API enum once_status once_session_connect(
 	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
 
+/* Is the schema still one that this library runs on? Somebody may have migrated
+ * it. CONFIG: not any more, and it won't be by itself. */
+ONCE_API enum once_status once_session_check_schema(
+	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
+
 /* How often it has connected. When it rises, the server may be another one (a
  * standby that lacks the last transactions): what was read before is stale. */
 ONCE_API unsigned once_session_connections(const struct once_session *session);
@@ -549,7 +554,8 @@ ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
 				       once_migration_f *told, void *arg,
 				       struct once_error *err) ONCE_MUST_CHECK;
 
-/* Is the schema one this library knows? CONFIG names both versions. */
+/* Is the schema one this library runs on? CONFIG names the versions, or the
+ * tables that are published and can't be written. */
 ONCE_API enum once_status once_schema_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
