@@ -10,9 +10,10 @@
 CREATE ROLE :"role" LOGIN;
 GRANT USAGE ON SCHEMA once TO :"role";
 GRANT SELECT ON once.migration TO :"role";
-GRANT SELECT, INSERT ON once.consumer TO :"role";
+GRANT SELECT, INSERT, UPDATE (clock_right_at) ON once.consumer TO :"role";
 GRANT SELECT, INSERT, UPDATE (result), DELETE ON once.consume_log TO :"role";
-GRANT SELECT, INSERT, UPDATE (seen_at) ON once.consumer_group TO :"role";
+GRANT SELECT, INSERT, UPDATE (seen_at, retention_ms) ON once.consumer_group
+    TO :"role";
 GRANT SELECT, INSERT, UPDATE ON once.position TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.tenure TO :"role";
 GRANT SELECT ON once.log_identity TO :"role";

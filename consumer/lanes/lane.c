@@ -306,6 +306,7 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.routes = options->routes,
 		.route_count = options->cfg->route_count,
 		.instance = options->instance,
+		.retention_ms = options->cfg->retention_ms,
 		.prefilter = options->prefilter,
 		.max_messages = options->cfg->batch.max_messages,
 		.lane = options->index,

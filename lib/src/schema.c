@@ -49,6 +49,7 @@ static const char newest_sql[] =
 static const char lacking_sql[] =
 	"SELECT string_agg(privilege || ' on once.' || name, ', ') "
 	"FROM (VALUES ('consumer', 'SELECT'), ('consumer', 'INSERT'), "
+	"('consumer', 'UPDATE'), "
 	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
 	"('consume_log', 'UPDATE'), ('consume_log', 'DELETE'), "
 	"('consumer_group', 'SELECT'), ('consumer_group', 'INSERT'), "

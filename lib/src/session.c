@@ -95,6 +95,7 @@ static bool copy_options(struct once_session *session,
 	session->durability = options->durability;
 	session->isolation = options->isolation;
 	session->instance = options->instance;
+	session->retention_ms = options->retention_ms;
 	session->max_messages = options->max_messages;
 	session->lane = options->lane;
 	session->log = options->log;
@@ -197,8 +198,8 @@ static enum once_status sign_on(struct once_session *session,
 			get_consumer(pg, session->routes[i]->scope);
 	if (session->instance != NULL)
 		once__instance_join(pg, session->instance,
-				    session->consumer_ids,
-				    session->route_count);
+				    session->consumer_ids, session->route_count,
+				    session->retention_ms);
 	(void)once__intercept_connect(&session->intercept, pg, session->routes,
 				      session->route_count);
 	if (once__pg_commit(pg) == ONCE__PG_COMMITTED)

@@ -32,6 +32,7 @@ struct once_session {
 	enum once_durability durability;
 	enum once_isolation isolation;
 	const struct once_instance *instance; /* NULL: none */
+	int64_t retention_ms;                 /* of its group; 0: not said */
 	size_t max_messages;                  /* 0: no limit */
 	unsigned lane;
 	once_log_f *log;

@@ -184,7 +184,10 @@ struct once_session_options {
 	const struct once_route *const *routes; /* outlive the session */
 	size_t route_count;
 	const struct once_instance *instance; /* outlives it; NULL: none */
-	struct once_prefilter *prefilter;     /* shared; outlives it; or NULL */
+	int64_t retention_ms; /* how long the instance's group wants rows of the
+				log to be kept, whoever cleans it; -1: for
+				ever; 0: that isn't said */
+	struct once_prefilter *prefilter; /* shared; outlives it; or NULL */
 	size_t max_messages; /* of a transaction, aside those that a prefilter
 				has a mark of or that are plain duplicates;
 				0: no limit */
