@@ -10,9 +10,10 @@
 CREATE ROLE :"role" LOGIN;
 GRANT USAGE ON SCHEMA once TO :"role";
 GRANT SELECT ON once.migration TO :"role";
-GRANT SELECT, INSERT ON once.consumer TO :"role";
+GRANT SELECT, INSERT, UPDATE (clock_right_at) ON once.consumer TO :"role";
 GRANT SELECT, INSERT, UPDATE (result), DELETE ON once.consume_log TO :"role";
-GRANT SELECT, INSERT, UPDATE (seen_at) ON once.consumer_group TO :"role";
+GRANT SELECT, INSERT, UPDATE (seen_at, retention_ms) ON once.consumer_group
+    TO :"role";
 GRANT SELECT, INSERT, UPDATE ON once.position TO :"role";
 GRANT SELECT, INSERT, UPDATE, DELETE ON once.tenure TO :"role";
 GRANT SELECT ON once.log_identity TO :"role";
@@ -30,8 +31,8 @@ GRANT SELECT ON once.migration, once.consumer, once.position, once.parked,
 -- How old the log is, and how large; no key.
 GRANT SELECT (consumer_id, topic, partition, message_offset, consumed_at)
     ON once.consume_log TO :"operator";
-GRANT UPDATE (state, retry_at, attempts, crashes), DELETE ON once.parked
-    TO :"operator";
+GRANT UPDATE (state, retry_at, attempts, crashes, group_name, route), DELETE
+    ON once.parked TO :"operator";
 -- To lock its rows, which asks for an UPDATE of some column.
 GRANT UPDATE (since), DELETE ON once.in_hand TO :"operator";
 GRANT INSERT (person, command, subject, rows_changed) ON once.audit

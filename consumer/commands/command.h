@@ -19,6 +19,8 @@
 	X(CONFIG,     "config",     "FILE",   "the configuration; onced.yaml") \
 	X(SQL,        "sql",        "FILE",   "statements to run first")      \
 	X(ROUTE,      "route",      "NAME",   "of this handler only")         \
+	X(TO_ROUTE,   "to-route",   "NAME",   "give them to this handler, which " \
+					      "has their scope")              \
 	X(SCOPE,      "scope",      "SCOPE",  "of this scope, whatever the "  \
 					      "configuration says")           \
 	X(TOPIC,      "topic",      "TOPIC",  "of this topic")                \
@@ -29,12 +31,14 @@
 	X(REASON,     "reason",     "CAUSE",  "parked for this reason")       \
 	X(KEY,        "key",        "KEY",    "msg_id, biz_id or Kafka key is " \
 					      "exactly that")                 \
-	X(OLDER_THAN, "older-than", "TIME",   "parked longer ago; 90s, 1h, 7d") \
+	X(OLDER_THAN, "older-than", "TIME",   "longer ago than that; 90s, 1h, 7d") \
 	X(NEWER_THAN, "newer-than", "TIME",   "parked since then")            \
 	X(LIMIT,      "limit",      "N",      "at most so many")              \
 	X(MESSAGES,   "messages",   "N",      "the newest so many; 100000")   \
 	X(WAITING,    "waiting",    NULL,     "waiting ones, too")            \
 	X(ALL,        "all",        NULL,     "really all: no other choice is made") \
+	X(CLOCK_IS_RIGHT, "clock-is-right", NULL, "the database's clock may be " \
+					      "believed; once.audit says who said so") \
 	X(ONCE,       "once",       NULL,     "on a terminal, too: one time only") \
 	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
 	X(JSON,       "json",       NULL,     "for scripts")

@@ -3,6 +3,7 @@
  * was renamed, or another configuration's. */
 #include "bytes.h"
 #include "command.h"
+#include "config_value.h"
 #include "gc_page.h"
 #include "stop_signal.h"
 #include "text.h"
@@ -15,6 +16,7 @@ struct gc {
 	const struct config *cfg;
 	const char **scopes;
 	size_t scope_count;
+	int64_t retention_ms;
 	struct text person;
 	struct text subject;
 	struct gc_page page;
@@ -37,14 +39,22 @@ static const char *find_refusal(const struct config *cfg, const char *scope)
 	if (is_a_routes(cfg, scope))
 		return "that scope is a route's of this configuration: onced gc "
 		       "without --scope cleans it";
-	if (cfg->retention_ms < 0)
-		return "retention is \"forever\": no row is older than that";
 	return NULL;
+}
+
+static void name_person(struct gc *gc, const char *scope)
+{
+	command_add_person(&gc->person);
+	if (scope == NULL)
+		text_adds(&gc->subject, "the clock is right");
+	else
+		text_addf(&gc->subject, "scope %s", scope);
 }
 
 static bool init(struct gc *gc)
 {
 	const char *scope = gc->arguments->given[OPTION_SCOPE];
+	bool is_right = gc->arguments->given[OPTION_CLOCK_IS_RIGHT] != NULL;
 	size_t count = scope == NULL ? gc->cfg->route_count : 1;
 
 	gc->scopes = calloc(count, sizeof(*gc->scopes));
@@ -55,10 +65,8 @@ static bool init(struct gc *gc)
 	for (size_t i = 0; i < count; i++)
 		gc->scopes[i] =
 			scope == NULL ? gc->cfg->routes[i].scope : scope;
-	if (scope == NULL)
-		return true;
-	command_add_person(&gc->person);
-	text_addf(&gc->subject, "scope %s", scope);
+	if (scope != NULL || is_right)
+		name_person(gc, scope);
 	return !gc->person.broken && !gc->subject.broken;
 }
 
@@ -68,6 +76,34 @@ static void fini(struct gc *gc)
 	text_fini(&gc->subject);
 	gc_page_fini(&gc->page);
 	free(gc->scopes);
+}
+
+/* Of somebody else's scope what its groups have said counts, and a person may
+ * only say more. */
+static bool choose_retention(struct gc *gc)
+{
+	static const struct config_option age = { .kind = CONFIG_DURATION,
+						  .min = 1,
+						  .max = INT64_C(36500) * 24 *
+							 3600 * 1000,
+						  .value = "30d" };
+	const char *text = gc->arguments->given[OPTION_OLDER_THAN];
+	struct once_error err;
+
+	gc->retention_ms = gc->cfg->retention_ms;
+	if (gc->arguments->given[OPTION_SCOPE] != NULL)
+		gc->retention_ms = 0;
+	if (text == NULL)
+		return true;
+	if (gc->arguments->given[OPTION_SCOPE] == NULL) {
+		fprintf(stderr, "onced: --older-than is for a --scope; the "
+				"others have their retention\n");
+		return false;
+	}
+	if (value_parse_number(&age, text, &gc->retention_ms, &err) == ONCE_OK)
+		return true;
+	fprintf(stderr, "onced: --older-than is \"%s\": %s\n", text, err.text);
+	return false;
 }
 
 /* ---- doing it ---- */
@@ -117,7 +153,9 @@ static enum once_status run(struct gc *gc, struct once_error *err)
 		.application_name = "onced gc",
 		.scopes = gc->scopes,
 		.scope_count = gc->scope_count,
-		.retention_ms = gc->cfg->retention_ms,
+		.retention_ms = gc->retention_ms,
+		.clock_is_right =
+			gc->arguments->given[OPTION_CLOCK_IS_RIGHT] != NULL,
 		.dry_run = gc->arguments->dry_run,
 		.person = gc->person.data,
 		.subject = gc->subject.data,
@@ -156,7 +194,8 @@ static int run_and_show(struct gc *gc)
 		gc_page_print(&gc->page);
 	if (status != ONCE_OK)
 		return explain(status, &err);
-	return gc->page.interrupted ? EXIT_CODE_FOUND : EXIT_CODE_OK;
+	return gc->page.interrupted || gc->page.in_doubt ? EXIT_CODE_FOUND
+							 : EXIT_CODE_OK;
 }
 
 static int gc(const struct arguments *arguments)
@@ -169,10 +208,10 @@ static int gc(const struct arguments *arguments)
 	if (cfg == NULL)
 		return EXIT_CODE_CONFIG;
 	refusal = find_refusal(cfg, arguments->given[OPTION_SCOPE]);
-	if (refusal == NULL)
-		code = run_and_show(&gc);
-	else
+	if (refusal != NULL)
 		fprintf(stderr, "onced: %s\n", refusal);
+	else if (choose_retention(&gc))
+		code = run_and_show(&gc);
 	fini(&gc);
 	config_destroy(cfg);
 	return code;
@@ -184,8 +223,12 @@ const struct command command_gc = {
 	.help = "What the process does by itself, once and without rests; it may\n"
 		"run meanwhile. Kept are rows that a group may read again. Rows\n"
 		"of a scope that no route has are told, and removed when that\n"
-		"scope is named: --scope SCOPE, which is written down in\n"
-		"once.audit. Ctrl-C ends it behind its transaction, with 1.",
-	.options = TAKES_CONFIG | TAKES_SCOPE | TAKES_DRY_RUN | TAKES_JSON,
+		"scope is named: --scope SCOPE, by the retention that its groups\n"
+		"have said, or by --older-than if that is longer, or they haven't.\n"
+		"That is written down in once.audit. If the database's clock may\n"
+		"be wrong, nothing is removed; it ends with 1, and says so.\n"
+		"Ctrl-C ends it behind its transaction, with 1.",
+	.options = TAKES_CONFIG | TAKES_SCOPE | TAKES_OLDER_THAN |
+		   TAKES_CLOCK_IS_RIGHT | TAKES_DRY_RUN | TAKES_JSON,
 	.run = gc,
 };

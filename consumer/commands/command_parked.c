@@ -79,6 +79,7 @@ static int list(const struct arguments *arguments)
 	struct parked_choice choice;
 	int code = parked_choice_init(&choice, arguments);
 
+	output.page.cfg = choice.cfg;
 	if (code == EXIT_CODE_OK)
 		code = print_chosen(&choice, once_parked_list, &output);
 	parked_page_fini(&output.page);
@@ -109,6 +110,7 @@ static int show(const struct arguments *arguments)
 	struct parked_choice choice;
 	int code = parked_choice_init(&choice, arguments);
 
+	output.page.cfg = choice.cfg;
 	if (code == EXIT_CODE_OK)
 		code = show_chosen(&choice, &output);
 	parked_page_fini(&output.page);
@@ -171,6 +173,9 @@ static int change_chosen(const struct deed *deed,
 
 	command_add_person(&person);
 	order.person = person.data;
+	order.to_route = arguments->given[OPTION_TO_ROUTE];
+	if (order.to_route != NULL)
+		order.to_group = choice->cfg->kafka.group;
 	if (order.filter.state == ONCE_PARKED_ANY &&
 	    arguments->given[OPTION_WAITING] == NULL)
 		order.filter.state = ONCE_PARKED_DEAD;
@@ -236,11 +241,14 @@ static const struct command redrive_command = {
 	.summary = "dead messages are handled again, as if they had just come",
 	.help = "They are claimed like any message: one that was handled "
 		"meanwhile is a duplicate,\na conflict is a conflict again. "
-		"Consumers may run; they take them up by themselves.",
+		"Consumers may run; they take them up by themselves.\n"
+		"A route that was renamed, or whose group is gone, takes up "
+		"nothing more: --to-route\ngives what is for it to another one "
+		"with the same scope; --waiting: also what waits.",
 	.operands = "[TOPIC PARTITION OFFSET]",
 	.operands_most = 3,
-	.options =
-		PARKED_CHOICE_OPTIONS | TAKES_ALL | TAKES_DRY_RUN | TAKES_JSON,
+	.options = PARKED_CHOICE_OPTIONS | TAKES_TO_ROUTE | TAKES_WAITING |
+		   TAKES_ALL | TAKES_DRY_RUN | TAKES_JSON,
 	.run = redrive,
 };
 

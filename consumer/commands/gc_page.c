@@ -2,7 +2,6 @@
 #include "gc_page.h"
 
 #include "bytes.h"
-#include "config_value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +41,10 @@ void gc_page_add_step(struct gc_page *page, const struct once_clean_step *step)
 	line->removed += step->removed;
 	line->kept += step->kept;
 	line->busy = line->busy || step->busy;
+	if (!step->in_doubt)
+		return;
+	page->in_doubt = true;
+	snprintf(line->doubt, sizeof(line->doubt), "%s", step->doubt);
 }
 
 /* ---- a line ---- */
@@ -84,14 +87,16 @@ static void add_json(struct gc_page *page,
 	text_adds(text, text->size == 0 ? "[" : ",");
 	text_adds(text, "{\"scope\":");
 	text_add_json(text, bytes_text(reading->scope));
-	text_addf(text,
-		  ",\"has_route\":%s,\"busy\":%s,\"%s\":%" PRId64
-		  ",\"kept\":%" PRId64 ",\"rows\":%" PRId64
-		  ",\"rows_exact\":%s,\"oldest_age_seconds\":",
-		  is_a_routes(page, reading->scope) ? "true" : "false",
-		  line->busy ? "true" : "false",
-		  page->dry_run ? "would_remove" : "removed", line->removed,
-		  line->kept, reading->rows, reading->exact ? "true" : "false");
+	text_addf(
+		text,
+		",\"has_route\":%s,\"busy\":%s,\"in_doubt\":%s,\"%s\":%" PRId64
+		",\"kept\":%" PRId64 ",\"rows\":%" PRId64
+		",\"rows_exact\":%s,\"oldest_age_seconds\":",
+		is_a_routes(page, reading->scope) ? "true" : "false",
+		line->busy ? "true" : "false",
+		line->doubt[0] == '\0' ? "false" : "true",
+		page->dry_run ? "would_remove" : "removed", line->removed,
+		line->kept, reading->rows, reading->exact ? "true" : "false");
 	if (reading->oldest_ms < 0)
 		text_adds(text, "null");
 	else
@@ -129,6 +134,9 @@ static void note_known(struct gc_page *page,
 		text_addf(&page->notes,
 			  "%s: another cleaner is at it; it goes on with it\n",
 			  reading->scope);
+	if (line->doubt[0] != '\0')
+		text_addf(&page->notes, "%s: %s\n", reading->scope,
+			  line->doubt);
 	if (line->kept > 0)
 		text_addf(&page->notes,
 			  "%s: kept are rows that a group may read again, for "
@@ -139,22 +147,11 @@ static void note_known(struct gc_page *page,
 static void note_foreign(struct gc_page *page,
 			 const struct once_log_reading *reading)
 {
-	char retention[VALUE_SIZE];
-
-	value_format_number(CONFIG_RETENTION, page->cfg->retention_ms,
-			    retention);
 	text_addf(&page->notes,
 		  "%s: no route of this configuration has that scope. If none "
-		  "of another has it either, ",
-		  reading->scope);
-	if (page->cfg->retention_ms < 0)
-		text_adds(&page->notes, "its rows stay: retention is "
-					"\"forever\"\n");
-	else
-		text_addf(&page->notes,
-			  "remove what is older than %s with: onced gc --scope "
-			  "'%s'\n",
-			  retention, reading->scope);
+		  "of another has it either, remove what is older than its "
+		  "groups have said with: onced gc --scope '%s'\n",
+		  reading->scope, reading->scope);
 }
 
 void gc_page_add_reading(void *arg, const struct once_log_reading *reading)

@@ -11,7 +11,8 @@
 struct gc_line {
 	int64_t removed;
 	int64_t kept;
-	bool busy; /* another cleaner had it */
+	bool busy;       /* another cleaner had it */
+	char doubt[256]; /* why its clock isn't believed; "": it is */
 };
 
 struct gc_page {
@@ -19,6 +20,7 @@ struct gc_page {
 	bool json;
 	bool dry_run;
 	bool interrupted;
+	bool in_doubt;         /* one of them */
 	struct gc_line *lines; /* of the scopes that were cleaned */
 	size_t count;
 	struct text rows;  /* the table, or the list */

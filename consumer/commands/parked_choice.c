@@ -35,6 +35,7 @@ static int refuse_route(const struct config *cfg, const char *route)
 	return EXIT_CODE_USAGE;
 }
 
+/* Its scope: no two routes of a configuration have the same. */
 static int choose_route(struct parked_choice *choice, const char *route)
 {
 	const struct config *cfg = choice->cfg;
@@ -78,16 +79,22 @@ static int choose_scopes(struct parked_choice *choice,
 {
 	const char *route = arguments->given[OPTION_ROUTE];
 	const char *scope = arguments->given[OPTION_SCOPE];
+	const char *to_route = arguments->given[OPTION_TO_ROUTE];
 
 	choice->scopes =
 		calloc(choice->cfg->route_count + 1, sizeof(*choice->scopes));
 	if (choice->scopes == NULL)
 		return no_memory();
 	choice->filter.scopes = choice->scopes;
-	if (route != NULL && scope != NULL) {
-		fprintf(stderr, "onced: give --route or --scope, not both\n");
+	if ((route != NULL) + (scope != NULL) + (to_route != NULL) > 1) {
+		fprintf(stderr, "onced: give --route, --scope or --to-route, "
+				"only one of them\n");
 		return EXIT_CODE_USAGE;
 	}
+	if (to_route != NULL)
+		return choose_route(choice, to_route);
+	if (scope == NULL)
+		choice->filter.for_group = choice->cfg->kafka.group;
 	if (route != NULL)
 		return choose_route(choice, route);
 	if (scope != NULL)

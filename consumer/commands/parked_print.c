@@ -40,6 +40,40 @@ static void add_dump(struct text *text, struct once_bytes bytes)
 							  : DUMP_BYTES);
 }
 
+/* ---- whose it is ---- */
+
+static bool is_ours(const struct config *cfg,
+		    const struct once_parked_message *msg)
+{
+	if (msg->group[0] == '\0')
+		return true;
+	if (strcmp(msg->group, cfg->kafka.group) != 0)
+		return false;
+	for (size_t i = 0; i < cfg->route_count; i++)
+		if (strcmp(cfg->routes[i].name, msg->route) == 0)
+			return true;
+	return false;
+}
+
+static void add_owner(struct text *text, const struct once_parked_message *msg)
+{
+	text_adds(text, "handler ");
+	readable_add(text, bytes_text(msg->route), READABLE_WHOLE);
+	text_adds(text, " of group ");
+	readable_add(text, bytes_text(msg->group), READABLE_WHOLE);
+}
+
+/* Not silently: perhaps nobody takes it up any more. */
+static void add_foreign_owner(struct text *text, const struct config *cfg,
+			      const struct once_parked_message *msg)
+{
+	if (is_ours(cfg, msg))
+		return;
+	text_adds(text, ", for ");
+	add_owner(text, msg);
+	text_adds(text, ", not of this configuration");
+}
+
 /* ---- the table ---- */
 
 static bool is_new_place(struct parked_page *page,
@@ -51,6 +85,7 @@ static bool is_new_place(struct parked_page *page,
 	readable_add(&place, bytes_text(msg->scope), READABLE_WHOLE);
 	text_adds(&place, ": ");
 	readable_add(&place, bytes_text(msg->topic), READABLE_WHOLE);
+	add_foreign_owner(&place, page->cfg, msg);
 	if (bytes_equal(before, bytes_of(place.data, place.size)))
 		return false;
 	text_reset(&page->place);
@@ -134,6 +169,11 @@ static void add_state(struct text *text, const struct once_parked_message *msg)
 		add_line(text, "", bytes_text(msg->reason));
 	if (msg->sqlstate[0] != '\0')
 		add_line(text, "sqlstate", bytes_text(msg->sqlstate));
+	if (msg->group[0] != '\0') {
+		add_label(text, "for");
+		add_owner(text, msg);
+		text_adds(text, "\n");
+	}
 	add_label(text, "attempts");
 	text_addf(text, "%lld\n", (long long)msg->attempts);
 	add_label(text, "crashes");

@@ -5,13 +5,15 @@
 #ifndef ONCED_PARKED_PRINT_H
 #define ONCED_PARKED_PRINT_H
 
+#include "config.h"
 #include "text.h"
 
 #include <once/parked.h>
 
 struct parked_page {
 	struct text text;
-	bool whole; /* with key, value, headers */
+	const struct config *cfg; /* whose routes take up what is parked */
+	bool whole;               /* with key, value, headers */
 	size_t count;
 	struct text place; /* scope and topic of the last one */
 };

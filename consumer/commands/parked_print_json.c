@@ -132,6 +132,8 @@ void parked_print_json(struct parked_page *page,
 	if (text->broken)
 		return;
 	add_text(text, "scope", msg->scope);
+	add_optional(text, "group", msg->group);
+	add_optional(text, "route", msg->route);
 	add_text(text, "topic", msg->topic);
 	add_number(text, "partition", msg->partition);
 	add_number(text, "offset", msg->offset);

@@ -279,15 +279,43 @@ static void print_trouble(const struct status_page *page,
 
 /* ---- parked ones ---- */
 
+/* "": one of this configuration takes it up. */
+static const char *foreign_owner(const struct config *cfg,
+				 const struct fact *fact)
+{
+	const char *route = fact_text(fact, "route");
+	bool is_our_group =
+		strcmp(fact_text(fact, "group"), cfg->kafka.group) == 0;
+
+	if (route[0] == '\0')
+		return "";
+	for (size_t i = 0; is_our_group && i < cfg->route_count; i++)
+		if (strcmp(cfg->routes[i].name, route) == 0)
+			return "";
+	return is_our_group ? route : fact_text(fact, "group");
+}
+
+static bool has_foreign_owner(const struct status_page *page)
+{
+	for (size_t i = 0; i < page->facts->count; i++)
+		if (fact_is_of(&page->facts->rows[i], "parked") &&
+		    foreign_owner(page->cfg, &page->facts->rows[i])[0] != '\0')
+			return true;
+	return false;
+}
+
 static void print_parked(const struct status_page *page,
 			 const struct terminal *terminal, struct text *text)
 {
 	struct columns columns = { 0 };
+	bool has_owners = has_foreign_owner(page);
 
 	columns_add(&columns, "scope", false, NAME_LEAST);
 	columns_add(&columns, "parked as", false, COLUMNS_UNCUT);
 	columns_add(&columns, "reason", false, COLUMNS_UNCUT);
 	columns_add(&columns, "messages", true, COLUMNS_UNCUT);
+	if (has_owners)
+		columns_add(&columns, "not ours, but", false, NAME_LEAST);
 	for (size_t i = 0; i < page->facts->count; i++) {
 		const struct fact *fact = &page->facts->rows[i];
 
@@ -298,6 +326,9 @@ static void print_parked(const struct status_page *page,
 		columns_text(&columns, STYLE_PLAIN, fact_text(fact, "cause"));
 		columns_number(&columns, STYLE_PLAIN,
 			       fact_number(fact, "count"));
+		if (has_owners)
+			columns_text(&columns, STYLE_WARN,
+				     foreign_owner(page->cfg, fact));
 	}
 	if (columns.cell_count > 0) {
 		text_adds(text, "\n");

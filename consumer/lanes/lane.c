@@ -22,7 +22,6 @@ enum {
 	TROUBLE_FIRST_MS = 100,
 	TROUBLE_MAX_MS = 5000,
 	SURVEY_EVERY_MS = 10000,
-	MOST_ROUTES = 64,
 	LONGEST_WAIT_MS = 1000
 };
 
@@ -42,6 +41,7 @@ struct lane {
 	int64_t surveyed_ms;
 	unsigned verified; /* the connection whose positions ours are */
 	bool refused;      /* the last batch: it must run before all is well */
+	bool outdated;     /* it does nothing any more but obey */
 	bool stopping;
 
 	atomic_llong busy_since_ms; /* 0: idle */
@@ -53,6 +53,7 @@ struct lane {
 	enum once_status open_status; /* mutex */
 	struct once_error trouble;    /* mutex; text "": none */
 	bool database_reached;        /* mutex */
+	bool told_outdated;           /* mutex */
 };
 
 /* ---- what others may know ---- */
@@ -76,6 +77,7 @@ void lane_get_view(struct lane *lane, struct lane_view *ret_view)
 
 	(void)held;
 	ret_view->database_reached = lane->database_reached;
+	ret_view->outdated = lane->told_outdated;
 	ret_view->busy_ms = since_ms == 0 ? 0 : clock_ms() - since_ms;
 	ret_view->call.began_ms = 0;
 	if (lane->session != NULL)
@@ -125,9 +127,35 @@ static void end_trouble(struct lane *lane)
 	lane->trouble_until_ms = 0;
 }
 
+static void be_outdated(struct lane *lane)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	lane->outdated = true;
+	lane->told_outdated = true;
+}
+
+/* A statement of ours that fits no table, or a session that is refused: nothing
+ * but another program, or another schema, makes that good. A person who only
+ * dropped a table is waited for. */
+static void check_schema(struct lane *lane)
+{
+	struct once_error err;
+
+	if (once_session_check_schema(lane->session, &err) != ONCE_CONFIG)
+		return;
+	set_trouble(lane, &err);
+	be_outdated(lane);
+}
+
 static bool note(struct lane *lane, enum once_status status,
 		 const struct once_error *err)
 {
+	if (status == ONCE_CONFIG)
+		check_schema(lane);
+	if (lane->outdated)
+		return false;
 	if (status == ONCE_OK && !lane->refused)
 		end_trouble(lane);
 	else if (status != ONCE_OK)
@@ -142,6 +170,8 @@ static int64_t wait_for_orders_ms(const struct lane *lane)
 	int64_t now_ms = clock_ms();
 	int64_t until_ms = lane_work_due_ms(&lane->work);
 
+	if (lane->outdated)
+		return LONGEST_WAIT_MS;
 	if (lane->trouble_until_ms > now_ms)
 		until_ms = lane->trouble_until_ms;
 	if (until_ms <= now_ms)
@@ -196,22 +226,33 @@ static void run_waiting(struct lane *lane)
 	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
-/* One lane is enough to look at what all have set aside. */
-static void survey(struct lane *lane)
+static void count_parked(struct lane *lane)
 {
 	size_t count = lane->options.cfg->route_count;
-	struct once_parked_count counts[MOST_ROUTES];
+	scoped_free struct once_parked_count *counts =
+		calloc(count, sizeof(*counts));
 	struct once_error err;
 
-	if (lane->options.index != 0 || count > MOST_ROUTES ||
-	    clock_ms() - lane->surveyed_ms < SURVEY_EVERY_MS)
-		return;
-	lane->surveyed_ms = clock_ms();
-	if (!note(lane, once_session_count_parked(lane->session, counts, &err),
+	if (counts == NULL ||
+	    !note(lane, once_session_count_parked(lane->session, counts, &err),
 		  &err))
 		return;
 	for (size_t i = 0; i < count; i++)
 		numbers_parked_set(lane->options.numbers, i, &counts[i]);
+}
+
+/* One lane is enough to look at what all have set aside, and whether the schema
+ * is still ours: a migration reaches a process that loses no session, too. */
+static void survey(struct lane *lane)
+{
+	struct once_error err;
+
+	if (lane->options.index != 0 ||
+	    clock_ms() - lane->surveyed_ms < SURVEY_EVERY_MS)
+		return;
+	lane->surveyed_ms = clock_ms();
+	if (note(lane, once_session_check_schema(lane->session, &err), &err))
+		count_parked(lane);
 }
 
 /* false: it has to be done again. */
@@ -233,7 +274,7 @@ static void work_once(struct lane *lane)
 	struct once_error err = { 0 };
 
 	once_session_tend(lane->session);
-	if (clock_ms() < lane->trouble_until_ms)
+	if (clock_ms() < lane->trouble_until_ms || lane->outdated)
 		return;
 	if (lane->work.unsettled &&
 	    !note(lane, lane_work_settle(&lane->work, &err), &err))
@@ -275,6 +316,7 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.routes = options->routes,
 		.route_count = options->cfg->route_count,
 		.instance = options->instance,
+		.retention_ms = options->cfg->retention_ms,
 		.prefilter = options->prefilter,
 		.max_messages = options->cfg->batch.max_messages,
 		.lane = options->index,

@@ -33,6 +33,7 @@ struct lane_view {
 	int64_t busy_ms;               /* in the present batch; 0: idle */
 	struct once_current_call call; /* of a handler; began_ms 0: none */
 	char trouble[512];             /* "" or why it waits */
+	bool outdated; /* by the schema: it won't work again by itself */
 };
 
 /* Threads: main. Start the thread; returns when the handlers are open. CONFIG:

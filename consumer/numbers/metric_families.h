@@ -67,6 +67,8 @@
 	  "Rows of the log, about.", "route")                                  \
 	X(LOG_OLDEST, "onced_log_oldest_age_seconds", GAUGE, NULL,             \
 	  "Age of the oldest row of the log.", "route")                        \
+	X(LOG_IN_DOUBT, "onced_log_clock_in_doubt", GAUGE, NULL,               \
+	  "1: nothing of the log is removed, the database's clock may be wrong.", "route") \
 	X(LOG_OVERDUE, "onced_log_overdue_seconds", GAUGE, NULL,               \
 	  "How far the removal of old rows is behind; 0: nothing is left to remove.", "route") \
 	X(LOG_DELETED, "onced_log_deleted", COUNTER, NULL,                     \

@@ -81,6 +81,8 @@ static void find_log(struct numbers *numbers, struct route_numbers *route)
 		numbers_cell(numbers, METRIC_LOG_ROWS, name, NULL, NULL);
 	route->log_oldest =
 		numbers_cell(numbers, METRIC_LOG_OLDEST, name, NULL, NULL);
+	route->log_in_doubt =
+		numbers_cell(numbers, METRIC_LOG_IN_DOUBT, name, NULL, NULL);
 	route->log_overdue =
 		numbers_cell(numbers, METRIC_LOG_OVERDUE, name, NULL, NULL);
 	route->log_deleted =
@@ -287,6 +289,21 @@ static bool is_to_come(const struct once_item *item)
 	       item->ending == ONCE_PENDING_ENDING;
 }
 
+/* What Kafka's clocks say. Not the newest of all: one message of a producer
+ * whose clock is wrong is forgotten with its batch. */
+static void note_source_time(struct numbers *numbers,
+			     const struct once_item *items, size_t count)
+{
+	int64_t newest_ms = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!items[i].parked && items[i].record.time_ms > newest_ms)
+			newest_ms = items[i].record.time_ms;
+	if (newest_ms > 0)
+		atomic_store_explicit(&numbers->source_ms, newest_ms,
+				      memory_order_relaxed);
+}
+
 void numbers_count_items(struct numbers *numbers, unsigned lane,
 			 const struct once_item *items, size_t count)
 {
@@ -296,6 +313,12 @@ void numbers_count_items(struct numbers *numbers, unsigned lane,
 		if (!is_to_come(&items[i]))
 			count_item(numbers, lane, repeated, &items[i]);
 	repeated_release(repeated);
+	note_source_time(numbers, items, count);
+}
+
+int64_t numbers_source_time(const struct numbers *numbers)
+{
+	return atomic_load_explicit(&numbers->source_ms, memory_order_relaxed);
 }
 
 void numbers_resumed(struct numbers *numbers, size_t route)
@@ -335,6 +358,12 @@ void numbers_log_set(struct numbers *numbers, size_t route, double rows,
 	metric_set(set->log_rows, rows);
 	metric_set(set->log_oldest, oldest_seconds);
 	metric_set(set->log_overdue, overdue_seconds);
+}
+
+void numbers_log_set_in_doubt(struct numbers *numbers, size_t route,
+			      bool in_doubt)
+{
+	metric_set(numbers->routes[route].log_in_doubt, in_doubt);
 }
 
 void numbers_log_deleted(struct numbers *numbers, size_t route, double count)

@@ -56,6 +56,12 @@ void numbers_prefilter_set(struct numbers *numbers,
 /* cleaner: how the log of a route stands */
 void numbers_log_set(struct numbers *numbers, size_t route, double rows,
 		     double oldest_seconds, double overdue_seconds);
+/* cleaner: nothing of it is removed, for the database's clock may be wrong */
+void numbers_log_set_in_doubt(struct numbers *numbers, size_t route,
+			      bool in_doubt);
+/* cleaner: the time of the newest message that a lane ended last, by Kafka; ms
+ * since 1970, 0: none yet */
+int64_t numbers_source_time(const struct numbers *numbers);
 /* cleaner: so many rows were removed, and that is committed */
 void numbers_log_deleted(struct numbers *numbers, size_t route, double count);
 

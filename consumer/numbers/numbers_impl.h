@@ -12,6 +12,8 @@
 #include "numbers.h"
 #include "repeated.h"
 
+#include <stdatomic.h>
+
 enum {
 	COUNT_KEYS = 2,
 	COUNT_STAGES = ONCE_STAGE_DATABASE, /* before it */
@@ -37,6 +39,7 @@ struct route_numbers {
 	struct metric_cell *parked[COUNT_STATES];
 	struct metric_cell *log_rows;
 	struct metric_cell *log_oldest;
+	struct metric_cell *log_in_doubt;
 	struct metric_cell *log_overdue;
 	struct metric_cell *log_deleted;
 };
@@ -54,6 +57,7 @@ struct numbers {
 	struct metric_cell *unknown;
 	struct metric_cell *transaction_seconds;
 	struct metric_cell *batch_messages;
+	atomic_llong source_ms; /* of the last batch's newest message */
 };
 
 static inline struct metric_cell *numbers_cell(struct numbers *numbers,

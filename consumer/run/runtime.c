@@ -310,18 +310,37 @@ static void watch_lanes(struct runtime *runtime)
 	}
 }
 
-static void run_until_told(struct runtime *runtime)
+/* The database was migrated to what takes another version of us. */
+static bool is_outdated(const struct runtime *runtime)
+{
+	for (unsigned i = 0; i < runtime->lane_count; i++) {
+		struct lane_view view;
+
+		lane_get_view(runtime->lanes[i], &view);
+		if (!view.outdated)
+			continue;
+		log_error(NULL, "%s", view.trouble);
+		return true;
+	}
+	return false;
+}
+
+/* The exit code, if what follows goes well. */
+static int run_until_told(struct runtime *runtime)
 {
 	while (source_ending(runtime->source) == SOURCE_RUNNING) {
 		int taken = take_signal(LOOK_EVERY_MS);
 
 		watch_lanes(runtime);
+		if (is_outdated(runtime))
+			return EXIT_CODE_CONFIG;
 		if (taken == SIGHUP)
 			log_warning(NULL, "reading the configuration again is "
 					  "not available yet; restart instead");
 		else if (taken != 0)
-			return;
+			break;
 	}
+	return EXIT_CODE_OK;
 }
 
 /* One step further down; false: the source, or a lane, isn't there yet. The
@@ -360,7 +379,7 @@ static bool drain(struct runtime *runtime)
 
 /* It holds nothing that somebody waits for: if the database doesn't answer it,
  * the process ends without it. */
-static void leave_cleaner(const struct runtime *runtime)
+static void leave_cleaner(const struct runtime *runtime, int code)
 {
 	int64_t end_ms = clock_ms() + CLEANER_GRACE_MS;
 
@@ -368,7 +387,7 @@ static void leave_cleaner(const struct runtime *runtime)
 		if (clock_ms() > end_ms) {
 			log_info(NULL, "the cleaner's session doesn't end; it "
 				       "is left behind");
-			_exit(EXIT_CODE_OK);
+			_exit(code);
 		}
 		take_signal(STOP_LOOK_EVERY_MS);
 	}
@@ -380,6 +399,7 @@ int runtime_run(const struct config *cfg)
 	struct once_error err = { 0 };
 	enum once_status status;
 	bool drained;
+	int code;
 
 	identity_init(&runtime.identity, cfg->kafka.group);
 	status = start(&runtime, &err);
@@ -393,7 +413,7 @@ int runtime_run(const struct config *cfg)
 			    LOG_NUMBER("admin_port", admin_port(runtime.admin)),
 			    LOG_TEXT("librdkafka", source_library_version())),
 		 "onced %s runs", once_version());
-	run_until_told(&runtime);
+	code = run_until_told(&runtime);
 	drained = drain(&runtime);
 	if (!drained || source_ending(runtime.source) != SOURCE_STOPPED) {
 		log_error(NULL, "ending at once; what isn't committed will be "
@@ -401,7 +421,7 @@ int runtime_run(const struct config *cfg)
 		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
 	numbers_log_sums(runtime.numbers, "stopped");
-	leave_cleaner(&runtime);
+	leave_cleaner(&runtime, code);
 	tear_down(&runtime);
-	return EXIT_CODE_OK;
+	return code;
 }

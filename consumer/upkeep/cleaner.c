@@ -24,7 +24,9 @@ enum {
 struct cleaner {
 	const struct config *cfg;
 	struct numbers *numbers;
-	const char **scopes; /* of the routes */
+	const char **scopes;            /* of the routes */
+	struct once_clock_seen *clocks; /* of the scopes; the session's */
+	bool *in_doubt;                 /* of the scopes; its own thread's */
 	int64_t look_every_ms;
 
 	pthread_t thread;
@@ -62,6 +64,13 @@ static enum once_status look(struct cleaner *cleaner, struct once_error *err)
 	return once_cleaner_read(cleaner->once, take_reading, cleaner, err);
 }
 
+static int64_t tell_source_time(void *arg)
+{
+	const struct cleaner *cleaner = arg;
+
+	return numbers_source_time(cleaner->numbers);
+}
+
 static enum once_status open_session(struct cleaner *cleaner,
 				     struct once_error *err)
 {
@@ -71,12 +80,33 @@ static enum once_status open_session(struct cleaner *cleaner,
 		.scopes = cleaner->scopes,
 		.scope_count = cleaner->cfg->route_count,
 		.retention_ms = cleaner->cfg->retention_ms,
+		.clocks = cleaner->clocks,
+		.source_time = tell_source_time,
+		.source_arg = cleaner,
 	};
 
 	if (cleaner->once != NULL)
 		return ONCE_OK;
 	cleaner->next_look_ms = 0;
 	return once_cleaner_open(&options, &cleaner->once, err);
+}
+
+/* Once, not each minute. */
+static void tell_doubt(struct cleaner *cleaner,
+		       const struct once_clean_step *step)
+{
+	const char *route = cleaner->cfg->routes[step->scope].name;
+	bool before = cleaner->in_doubt[step->scope];
+
+	cleaner->in_doubt[step->scope] = step->in_doubt != 0;
+	numbers_log_set_in_doubt(cleaner->numbers, step->scope,
+				 step->in_doubt != 0);
+	if (step->in_doubt && !before)
+		log_warning(LOG_FIELDS(LOG_TEXT("route", route)),
+			    "the log isn't cleaned now: %s", step->doubt);
+	else if (before && !step->in_doubt)
+		log_info(LOG_FIELDS(LOG_TEXT("route", route)),
+			 "the log is cleaned again");
 }
 
 static enum once_status step(struct cleaner *cleaner, bool *ret_done,
@@ -86,6 +116,8 @@ static enum once_status step(struct cleaner *cleaner, bool *ret_done,
 	enum once_status status = once_cleaner_step(cleaner->once, &step, err);
 
 	*ret_done = step.round_done;
+	if (status == ONCE_OK && step.scope_done && !step.busy)
+		tell_doubt(cleaner, &step);
 	if (status != ONCE_OK || step.removed == 0)
 		return status;
 	numbers_log_deleted(cleaner->numbers, step.scope, (double)step.removed);
@@ -179,6 +211,8 @@ static void destroy(struct cleaner *cleaner)
 {
 	pthread_cond_destroy(&cleaner->told);
 	pthread_mutex_destroy(&cleaner->mutex);
+	free(cleaner->in_doubt);
+	free(cleaner->clocks);
 	free(cleaner->scopes);
 	free(cleaner);
 }
@@ -210,7 +244,13 @@ enum once_status cleaner_start(const struct config *cfg,
 	if (cleaner == NULL)
 		return error_no_memory(err);
 	cleaner->scopes = calloc(cfg->route_count, sizeof(const char *));
-	if (cleaner->scopes == NULL) {
+	cleaner->clocks = calloc(cfg->route_count, sizeof(*cleaner->clocks));
+	cleaner->in_doubt = calloc(cfg->route_count, sizeof(bool));
+	if (cleaner->scopes == NULL || cleaner->clocks == NULL ||
+	    cleaner->in_doubt == NULL) {
+		free(cleaner->in_doubt);
+		free(cleaner->clocks);
+		free(cleaner->scopes);
 		free(cleaner);
 		return error_no_memory(err);
 	}

@@ -1,4 +1,5 @@
-/* clock.h - durations from CLOCK_MONOTONIC, dates from CLOCK_REALTIME. */
+/* clock.h - durations from CLOCK_MONOTONIC, those that go on while the machine
+ * sleeps from CLOCK_BOOTTIME, dates from CLOCK_REALTIME. */
 #ifndef ONCE_CLOCK_H
 #define ONCE_CLOCK_H
 
@@ -21,6 +22,11 @@ static inline int64_t clock_ns(void)
 static inline int64_t clock_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+static inline int64_t clock_boot_ms(void)
+{
+	return clock_ns_of(CLOCK_BOOTTIME) / 1000000;
 }
 
 static inline int64_t clock_unix_ms(void)

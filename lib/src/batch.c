@@ -117,6 +117,19 @@ static enum once_status run_ranges(struct once__batch *batch,
 	return status;
 }
 
+/* The attempt has ended and left nothing to commit, such as a pause. If this
+ * fails, the next attempt overwrites the row. */
+static void let_go(struct once_session *session)
+{
+	if (!session->in_hand || once__pg_is_lost(session->pg))
+		return;
+	once__pg_begin(session->pg);
+	once__session_let_go(session);
+	session->in_hand = once__pg_commit(session->pg) != ONCE__PG_COMMITTED;
+	if (session->in_hand)
+		once__pg_rollback(session->pg);
+}
+
 enum once_status once_session_run(struct once_session *session,
 				  struct once_item *items, size_t count,
 				  struct once_run_stats *ret_stats,
@@ -142,5 +155,7 @@ enum once_status once_session_run(struct once_session *session,
 	status = run_ranges(batch, err);
 	if (status == ONCE_UNKNOWN)
 		session->unsettled = batch;
+	if (status == ONCE_OK || status == ONCE_FENCED)
+		let_go(session);
 	return status;
 }

@@ -95,12 +95,14 @@ bool once__work_is_parked(const struct once__work *work)
 	       work->planned == ONCE_WAITING_ENDING;
 }
 
-static void finish_parked(struct once__pg *pg, const struct once__work *work)
+static void finish_parked(struct once_session *session,
+			  const struct once__work *work)
 {
 	if (once__work_is_parked(work))
-		once__parked_add(pg, work);
+		once__parked_add(session->pg, work,
+				 once__session_group(session));
 	else if (work->item->parked)
-		once__parked_remove(pg, work);
+		once__parked_remove(session->pg, work);
 }
 
 static bool finish(struct once__batch *batch, size_t from, size_t to,
@@ -111,7 +113,8 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 	once__batch_set_results(batch, from, to);
 	once__batch_note(batch, from, to);
 	for (size_t i = from; i < to; i++)
-		finish_parked(session->pg, &batch->works[i]);
+		finish_parked(session, &batch->works[i]);
+	once__session_let_go(session);
 	return once__positions_move(&session->positions, session->pg,
 				    batch->moves, batch->move_count,
 				    ret_fenced) &&
@@ -189,6 +192,7 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 	switch (answer) {
 	case ONCE__PG_COMMITTED:
 		fault_point("after_commit");
+		batch->session->in_hand = false;
 		stats->committed++;
 		once__batch_tell(batch); /* of the moves; then they are made */
 		once__batch_lap(batch, &stats->prefilter_ns, true);

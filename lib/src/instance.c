@@ -21,12 +21,17 @@ static const char lock_sql[] =
 static const char sign_off_sql[] =
 	"DELETE FROM once.instance WHERE id = $1::uuid";
 
-/* One order for all, and a time that another session's later one stands for. */
+/* One order for all, and a time that another session's later one stands for.
+ * Routes may share a scope. */
 static const char join_sql[] =
-	"INSERT INTO once.consumer_group (consumer_id, group_name) "
-	"SELECT c.id, $2::text FROM unnest($1::int8[]) AS c (id) ORDER BY 1 "
+	"INSERT INTO once.consumer_group (consumer_id, group_name, "
+	"retention_ms) SELECT DISTINCT c.id, $2::text, "
+	"nullif($3::int8, 0) FROM unnest($1::int8[]) AS c (id) "
+	"ORDER BY 1 "
 	"ON CONFLICT (consumer_id, group_name) DO UPDATE "
-	"SET seen_at = greatest(consumer_group.seen_at, excluded.seen_at)";
+	"SET seen_at = greatest(consumer_group.seen_at, excluded.seen_at), "
+	"retention_ms = coalesce(excluded.retention_ms, "
+	"consumer_group.retention_ms)";
 
 static const char no_sync_sql[] =
 	"SELECT set_config('synchronous_commit', 'off', true)";
@@ -39,10 +44,15 @@ static const char brace_sql[] =
 	"consumer_id = excluded.consumer_id, topic = excluded.topic, "
 	"partition = excluded.partition, "
 	"message_offset = excluded.message_offset, since = now()) "
-	"SELECT count(*) FROM once.in_hand WHERE consumer_id = $3::int8 "
+	"SELECT count(DISTINCT instance_id) FROM once.in_hand "
+	"WHERE consumer_id = $3::int8 "
 	"AND topic = $4::text AND partition = $5::int4 "
 	"AND message_offset = $6::int8 AND instance_id <> $1::uuid "
 	"AND once.has_crashed(instance_id)";
+
+static const char let_go_sql[] =
+	"DELETE FROM once.in_hand WHERE instance_id = $1::uuid "
+	"AND lane = $2::int4";
 
 static struct once_param id_of(const struct once_instance *instance)
 {
@@ -70,16 +80,19 @@ void once__instance_sign_on(struct once__pg *pg,
 
 void once__instance_join(struct once__pg *pg,
 			 const struct once_instance *instance,
-			 const int64_t *consumer_ids, size_t count)
+			 const int64_t *consumer_ids, size_t count,
+			 int64_t retention_ms)
 {
 	struct once__pg_array ids = { 0 };
+	char retention[24];
 
 	once__pg_array_init(&ids, ONCE__PG_INT8);
 	for (size_t i = 0; i < count; i++)
 		once__pg_array_add_int8(&ids, consumer_ids[i]);
 	once__pg_send(pg, ONCE__PG_OURS, join_sql,
 		      ONCE_PARAMS(once__pg_array_param(&ids),
-				  ONCE_TEXT(bytes_text(instance->group))));
+				  ONCE_TEXT(bytes_text(instance->group)),
+				  once__pg_int8(retention, retention_ms)));
 	once__pg_array_fini(&ids);
 }
 
@@ -110,4 +123,14 @@ bool once__instance_brace(struct once__pg *pg,
 		return false;
 	*ret_crashes = (unsigned)once__rows_int64(rows, 0, 0);
 	return true;
+}
+
+void once__instance_let_go(struct once__pg *pg,
+			   const struct once_instance *instance, unsigned lane)
+{
+	char number[24];
+
+	once__pg_send(
+		pg, ONCE__PG_OURS, let_go_sql,
+		ONCE_PARAMS(id_of(instance), once__pg_int8(number, lane)));
 }

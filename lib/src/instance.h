@@ -18,11 +18,12 @@ struct once__place {
 /* Queue the row and the lock of this session. */
 void once__instance_sign_on(struct once__pg *pg,
 			    const struct once_instance *instance);
-/* Queue that its group claims under these: the cleaner asks for the positions
- * of such groups. */
+/* Queue that its group claims under these, and wants their rows to be kept for
+ * so long (0: not said): the cleaner asks for the positions of such groups. */
 void once__instance_join(struct once__pg *pg,
 			 const struct once_instance *instance,
-			 const int64_t *consumer_ids, size_t count);
+			 const int64_t *consumer_ids, size_t count,
+			 int64_t retention_ms);
 void once__instance_sign_off(struct once__pg *pg,
 			     const struct once_instance *instance);
 
@@ -33,5 +34,8 @@ bool once__instance_brace(struct once__pg *pg,
 			  const struct once_instance *instance, unsigned lane,
 			  const struct once__place *place,
 			  unsigned *ret_crashes);
+/* Queue that the attempt has ended: who dies from now on didn't die of it. */
+void once__instance_let_go(struct once__pg *pg,
+			   const struct once_instance *instance, unsigned lane);
 
 #endif

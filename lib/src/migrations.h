@@ -4,7 +4,8 @@
 
 struct once__migration {
 	int version;
-	const char *name; /* the file's, without ".sql" */
+	int least_version; /* a libonce that knows that much runs on it */
+	const char *name;  /* the file's, without ".sql" */
 	const char *sql;
 };
 

@@ -25,12 +25,13 @@ static const char positions_sql[] =
 	"ORDER BY p.topic, p.partition";
 
 static const char *const parked_names[] = { "scope", "state", "cause",
-					    "count" };
+					    "count", "group", "route" };
 static const char parked_sql[] =
-	"SELECT c.scope, p.state, p.cause, count(*) FROM once.parked AS p "
+	"SELECT c.scope, p.state, p.cause, count(*), p.group_name, p.route "
+	"FROM once.parked AS p "
 	"JOIN once.consumer AS c ON c.id = p.consumer_id "
 	"WHERE starts_with(c.scope, $1::text || '/') "
-	"GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+	"GROUP BY 1, 2, 3, 5, 6 ORDER BY 1, 2, 3, 5, 6";
 
 /* Of all groups: the planner's estimate. */
 static const char *const log_names[] = { "rows_about", "bytes" };
@@ -50,7 +51,7 @@ static const struct section {
 	size_t column_count;
 } sections[] = {
 	{ "position", positions_sql, position_names, 6 },
-	{ "parked", parked_sql, parked_names, 4 },
+	{ "parked", parked_sql, parked_names, 6 },
 	{ "log", log_sql, log_names, 2 },
 };
 

@@ -1,5 +1,6 @@
 /* A parked row holds all that Kafka held: it can be handled again when the
- * topic has long forgotten the message. */
+ * topic has long forgotten the message. Parked again, it says what is so now:
+ * keys by the templates of today, and when. */
 #include "parked.h"
 
 #include "backoff.h"
@@ -9,19 +10,24 @@ static const char park_sql[] =
 	"INSERT INTO once.parked (consumer_id, topic, partition, "
 	"message_offset, message_time_ms, attempts, cause, reason, sqlstate, "
 	"msg_id, biz_id, fingerprint, original_fingerprint, key, value, "
-	"header_names, header_values, state, retry_at, crashes) "
+	"header_names, header_values, state, retry_at, crashes, group_name, "
+	"route) "
 	"VALUES ($1::bigint, $2::text, $3::int4, $4::int8, $5::int8, $6::int4, "
 	"$7::text, $8::text, nullif($9::text, ''), $10::text, $11::text, "
 	"$12::bytea, $13::bytea, $14::bytea, $15::bytea, $16::bytea[], "
 	"$17::bytea[], $18::text, now() + $19::int8 * interval '1 ms', "
-	"$20::int4) "
+	"$20::int4, $21::text, $22::text) "
 	"ON CONFLICT (consumer_id, topic, partition, message_offset, "
 	"message_time_ms) DO UPDATE SET state = excluded.state, "
 	"retry_at = excluded.retry_at, "
 	"attempts = greatest(parked.attempts, excluded.attempts), "
 	"crashes = excluded.crashes, cause = excluded.cause, "
 	"reason = excluded.reason, sqlstate = excluded.sqlstate, "
-	"original_fingerprint = excluded.original_fingerprint";
+	"msg_id = excluded.msg_id, biz_id = excluded.biz_id, "
+	"fingerprint = excluded.fingerprint, "
+	"original_fingerprint = excluded.original_fingerprint, "
+	"group_name = excluded.group_name, route = excluded.route, "
+	"parked_at = excluded.parked_at";
 
 static const char remove_sql[] = "DELETE FROM once.parked " ONCE__THIS_PARKED;
 
@@ -82,7 +88,7 @@ static const char *state_of(const struct once__work *work)
 }
 
 static void send_row(struct once__pg *pg, const struct once__work *work,
-		     struct once__pg_array *names,
+		     const char *group, struct once__pg_array *names,
 		     struct once__pg_array *values)
 {
 	const struct once_item *item = work->item;
@@ -92,30 +98,35 @@ static void send_row(struct once__pg *pg, const struct once__work *work,
 
 	once__pg_send(
 		pg, ONCE__PG_OURS, park_sql,
-		ONCE_PARAMS(KEY_OF(&key, work),
-			    once__pg_int8(numbers[0], item->attempt),
-			    ONCE_TEXT(bytes_text(once_cause_word(item->cause))),
-			    ONCE_TEXT(reason_text(item)),
-			    ONCE_TEXT(bytes_text(item->sqlstate)),
-			    ONCE_TEXT(keys->msg_id), ONCE_TEXT(keys->biz_id),
-			    ONCE_BINARY(keys->fingerprint),
-			    ONCE_BINARY(work->stored.fingerprint),
-			    ONCE_BINARY(work->msg.record->key),
-			    ONCE_BINARY(work->msg.record->value),
-			    once__pg_array_param(names),
-			    once__pg_array_param(values),
-			    ONCE_TEXT(bytes_text(state_of(work))),
-			    delay_of(work, numbers[1]),
-			    once__pg_int8(numbers[2], item->crashes)));
+		ONCE_PARAMS(
+			KEY_OF(&key, work),
+			once__pg_int8(numbers[0], item->attempt),
+			ONCE_TEXT(bytes_text(once_cause_word(item->cause))),
+			ONCE_TEXT(reason_text(item)),
+			ONCE_TEXT(bytes_text(item->sqlstate)),
+			ONCE_TEXT(keys->msg_id), ONCE_TEXT(keys->biz_id),
+			ONCE_BINARY(keys->fingerprint),
+			ONCE_BINARY(work->stored.fingerprint),
+			ONCE_BINARY(work->msg.record->key),
+			ONCE_BINARY(work->msg.record->value),
+			once__pg_array_param(names),
+			once__pg_array_param(values),
+			ONCE_TEXT(bytes_text(state_of(work))),
+			delay_of(work, numbers[1]),
+			once__pg_int8(numbers[2], item->crashes),
+			ONCE_TEXT(bytes_text(group)),
+			ONCE_TEXT(bytes_text(
+				group[0] == '\0' ? "" : work->route->name))));
 }
 
-void once__parked_add(struct once__pg *pg, const struct once__work *work)
+void once__parked_add(struct once__pg *pg, const struct once__work *work,
+		      const char *group)
 {
 	struct once__pg_array names = { 0 };
 	struct once__pg_array values = { 0 };
 
 	fill_headers(work->msg.record, &names, &values);
-	send_row(pg, work, &names, &values);
+	send_row(pg, work, group, &names, &values);
 	once__pg_array_fini(&names);
 	once__pg_array_fini(&values);
 }

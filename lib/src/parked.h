@@ -26,8 +26,10 @@ struct once__parked_key {
 		once__pg_int8((key)->numbers[3], (record)->time_ms)
 
 /* Queue the row for a message that ends as DEAD, WAITING or CONFLICT. One row
- * per message, however often it is parked. */
-void once__parked_add(struct once__pg *pg, const struct once__work *work);
+ * per message, however often it is parked. It is for its route's handler in
+ * that group; "": for any route of its scope. */
+void once__parked_add(struct once__pg *pg, const struct once__work *work,
+		      const char *group);
 /* Queue the end of the row of a message that waited, and waits no more. */
 void once__parked_remove(struct once__pg *pg, const struct once__work *work);
 

@@ -35,11 +35,14 @@ enum {
 	"LIMIT 1) AS last"
 /* clang-format on */
 
-/* Rows of once.in_hand count as crashes. One that is locked belongs to a lane
- * at work, which will end it. */
+/* $19, $20: whose they are from now on; null: as before. Rows of once.in_hand
+ * count as crashes. One that is locked belongs to a lane at work, which will
+ * end it. */
 static const char redrive_sql[] = TAKE
 	"changed AS (UPDATE once.parked AS p SET state = 'waiting', "
-	"retry_at = now(), attempts = 0, crashes = 0 "
+	"retry_at = now(), attempts = 0, crashes = 0, "
+	"group_name = coalesce($19::text, p.group_name), "
+	"route = coalesce($20::text, p.route) "
 	"FROM taken AS t WHERE " SAME(
 		p,
 		t) " RETURNING 1), "
@@ -51,7 +54,7 @@ static const char redrive_sql[] = TAKE
 		   "forgotten AS (DELETE FROM once.in_hand AS h USING free AS f "
 		   "WHERE (h.instance_id, h.lane) = (f.instance_id, f.lane))" TOLD;
 
-/* What is gone is named, message by message. $18: who. $19: how much of a Kafka
+/* What is gone is named, message by message. $19: who. $20: how much of a Kafka
  * key is kept. */
 static const char discard_sql[] = TAKE
 	"changed AS (DELETE FROM once.parked AS p USING taken AS t "
@@ -61,12 +64,12 @@ static const char discard_sql[] = TAKE
 		   "p.state, p.cause, p.msg_id, p.biz_id, p.key), "
 		   "noted AS (INSERT INTO once.audit "
 		   "(person, command, subject, rows_changed) "
-		   "SELECT $18::text, 'parked discard message', json_build_object("
+		   "SELECT $19::text, 'parked discard message', json_build_object("
 		   "'scope', c.scope, 'topic', d.topic, 'partition', d.partition, "
 		   "'offset', d.message_offset, 'time_ms', d.message_time_ms, "
 		   "'state', d.state, 'cause', d.cause, "
 		   "'msg_id', d.msg_id, 'biz_id', d.biz_id, "
-		   "'key_hex', encode(substr(d.key, 1, $19::int4), 'hex'))::text, 1 "
+		   "'key_hex', encode(substr(d.key, 1, $20::int4), 'hex'))::text, 1 "
 		   "FROM changed AS d JOIN once.consumer AS c ON c.id = d.consumer_id)" TOLD;
 
 static const char count_sql[] =
@@ -79,13 +82,10 @@ static const char audit_sql[] =
 struct deed {
 	const char *command; /* for the audit */
 	const char *sql;
-	size_t param_count;
 };
 
-static const struct deed redrive = { "parked redrive", redrive_sql,
-				     ONCE__PARKED_PARAMS };
-static const struct deed discard = { "parked discard", discard_sql,
-				     ONCE__PARKED_PARAMS_MOST };
+static const struct deed redrive = { "parked redrive", redrive_sql };
+static const struct deed discard = { "parked discard", discard_sql };
 
 struct doing {
 	const struct deed *deed;
@@ -137,7 +137,7 @@ static enum once_status take_page(struct doing *doing, struct page *page,
 {
 	const struct once_rows *rows =
 		once__pg_exec(doing->pg, ONCE__PG_OURS, doing->deed->sql,
-			      doing->scan.params, doing->deed->param_count);
+			      doing->scan.params, ONCE__PARKED_PARAMS_MOST);
 
 	if (rows == NULL)
 		return once__pg_error(doing->pg, err);
@@ -160,18 +160,30 @@ static void count_page(struct doing *doing, const struct page *page)
 		doing->scan.left -= page->changed;
 }
 
+static struct once_param text_of(const char *text)
+{
+	struct once_param param = ONCE_TEXT(bytes_text(text));
+
+	return param;
+}
+
 /* `ret_more`: there may be another page. */
 static enum once_status do_page(struct doing *doing, bool *ret_more,
 				struct once_error *err)
 {
 	int64_t wanted = once__parked_scan_prepare(&doing->scan, PAGE_ROWS);
+	struct once_param *own = &doing->scan.params[ONCE__PARKED_PARAMS];
 	struct page page = { 0 };
 	enum once_status status;
 	char most_key_bytes[24];
 
-	doing->scan.params[17] =
-		(struct once_param)ONCE_TEXT(bytes_text(doing->order->person));
-	doing->scan.params[18] = once__pg_int8(most_key_bytes, 256);
+	if (doing->deed == &redrive) {
+		own[0] = text_of(doing->order->to_group);
+		own[1] = text_of(doing->order->to_route);
+	} else {
+		own[0] = text_of(doing->order->person);
+		own[1] = once__pg_int8(most_key_bytes, 256);
+	}
 	once__pg_begin(doing->pg);
 	status = take_page(doing, &page, err);
 	if (status == ONCE_OK)
@@ -233,7 +245,8 @@ static enum once_status check(const struct doing *doing, struct once_error *err)
 {
 	const char *person = doing->order->person;
 
-	if (doing->deed == &redrive && doing->scan.state != ONCE_PARKED_DEAD)
+	if (doing->deed == &redrive && doing->scan.state != ONCE_PARKED_DEAD &&
+	    doing->order->to_route == NULL)
 		return error_set(err, ONCE_INVALID,
 				 "only dead messages are redriven: waiting "
 				 "ones are due by themselves");
@@ -257,9 +270,13 @@ static enum once_status do_deed(const struct deed *deed, const char *conninfo,
 		once__parked_scan_init(&doing.scan, &order->filter, err);
 
 	*ret_result = (struct once_parked_result){ 0 };
-	if (deed == &redrive && doing.scan.state == ONCE_PARKED_ANY)
+	if (deed == &redrive && doing.scan.state == ONCE_PARKED_ANY &&
+	    order->to_route == NULL)
 		doing.scan.state = ONCE_PARKED_DEAD;
 	once__parked_scan_tell(&doing.scan, &doing.subject);
+	if (order->to_route != NULL)
+		text_addf(&doing.subject, " to=%s/%s", order->to_group,
+			  order->to_route);
 	if (status == ONCE_OK)
 		status = check(&doing, err);
 	if (status == ONCE_OK)

@@ -20,7 +20,7 @@ enum {
 	"'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "                            \
 	"coalesce(to_char(p.retry_at AT TIME ZONE 'UTC', "               \
 	"'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), ''), "                       \
-	"coalesce(octet_length(p.value), -1)"
+	"coalesce(octet_length(p.value), -1), p.group_name, p.route"
 /* clang-format on */
 
 static const char list_sql[] = LISTED ONCE__PARKED_PAGE;
@@ -56,6 +56,8 @@ enum column {
 	PARKED_AT,
 	RETRY_AT,
 	VALUE_BYTES,
+	GROUP,
+	ROUTE,
 	KEY,
 	VALUE,
 	FINGERPRINT,
@@ -151,6 +153,8 @@ static void copy_row(struct reading *reading, const struct once_rows *rows,
 		.parked_at = copy_text(reading, rows, row, PARKED_AT),
 		.retry_at = copy_text(reading, rows, row, RETRY_AT),
 		.value_bytes = once__rows_int64(rows, row, VALUE_BYTES),
+		.group = copy_text(reading, rows, row, GROUP),
+		.route = copy_text(reading, rows, row, ROUTE),
 	};
 }
 

@@ -24,7 +24,7 @@ static bool is_text(struct once_bytes bytes)
 static bool are_texts(const struct once_parked_filter *filter)
 {
 	const char *const texts[] = { filter->group, filter->cause,
-				      filter->topic };
+				      filter->topic, filter->for_group };
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!is_text(bytes_text(texts[i])))
@@ -132,6 +132,7 @@ static void put_filter(struct once__parked_scan *scan)
 	put_key(&params[7], filter->key);
 	put_number(scan, 9, filter->older_than_ms > 0, filter->older_than_ms);
 	put_number(scan, 10, filter->newer_than_ms > 0, filter->newer_than_ms);
+	params[17] = text_param(filter->for_group);
 }
 
 static void put_place(struct once__parked_scan *scan)
@@ -210,6 +211,7 @@ void once__parked_scan_tell(const struct once__parked_scan *scan,
 	tell_text(text, "group", filter->group);
 	for (size_t i = 0; i < filter->scope_count; i++)
 		tell_text(text, "scope", filter->scopes[i]);
+	tell_text(text, "for_group", filter->for_group);
 	tell_text(text, "state", word_of(scan->state));
 	tell_text(text, "cause", filter->cause);
 	tell_text(text, "topic", filter->topic);

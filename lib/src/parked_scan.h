@@ -33,13 +33,14 @@
 	"now() - $10::int8 * interval '1 millisecond') " \
 	"AND ($11::int8 IS NULL OR p.parked_at >= " \
 	"now() - $11::int8 * interval '1 millisecond') " \
+	"AND ($18::text IS NULL OR p.group_name IN ('', $18::text)) " \
 	"AND (" ONCE__PARKED_PLACE ") > " \
 	"($12::int8, $13::text, $14::int4, $15::int8, $16::int8) " \
 	"ORDER BY " ONCE__PARKED_PLACE " LIMIT $17::int8 "
 
 enum {
-	ONCE__PARKED_PARAMS = 17,
-	ONCE__PARKED_PARAMS_MOST = 19 /* with two of a statement's own */
+	ONCE__PARKED_PARAMS = 18,
+	ONCE__PARKED_PARAMS_MOST = 20 /* with two of a statement's own */
 };
 
 struct once__parked_scan {

@@ -1,11 +1,16 @@
 /* Migrations are applied in order, each in a transaction with the row that
- * records it, under an advisory lock: ten processes at once apply each once. */
+ * records it, under an advisory lock: ten processes at once apply each once.
+ *
+ * A row also says which libonce still runs on what it made: one that knows the
+ * least version, or a later one. So the old and the new version of a program
+ * run side by side while one replaces the other. */
 #include "schema.h"
 
 #include "bytes.h"
 #include "error.h"
 #include "hash.h"
 #include "migrations.h"
+#include "pg_array.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -24,7 +29,15 @@ static const char bootstrap_sql[] =
 	"CREATE TABLE IF NOT EXISTS once.migration ("
 	"version integer PRIMARY KEY, name text NOT NULL, "
 	"checksum text NOT NULL, "
-	"applied_at timestamptz NOT NULL DEFAULT now())";
+	"applied_at timestamptz NOT NULL DEFAULT now());"
+	"ALTER TABLE once.migration "
+	"ADD COLUMN IF NOT EXISTS least_version integer";
+
+/* Of what was applied after the versions that we know. Null: the migration's
+ * own version. */
+static const char least_sql[] =
+	"SELECT coalesce(max(coalesce((to_jsonb(m) ->> 'least_version')::int, "
+	"version)), 0) FROM once.migration AS m WHERE version > $1::int4";
 
 static const char applied_sql[] =
 	"SELECT checksum FROM once.migration WHERE version = $1::int4";
@@ -36,6 +49,7 @@ static const char newest_sql[] =
 static const char lacking_sql[] =
 	"SELECT string_agg(privilege || ' on once.' || name, ', ') "
 	"FROM (VALUES ('consumer', 'SELECT'), ('consumer', 'INSERT'), "
+	"('consumer', 'UPDATE'), "
 	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
 	"('consume_log', 'UPDATE'), ('consume_log', 'DELETE'), "
 	"('consumer_group', 'SELECT'), ('consumer_group', 'INSERT'), "
@@ -108,12 +122,38 @@ static enum once_status read_newest(struct once__pg *pg, int64_t *ret_version,
 	return read_number(pg, newest_sql, ret_version, err);
 }
 
-static enum once_status refuse_newer(int64_t version, struct once_error *err)
+static enum once_status refuse_newer(int64_t version, int64_t least,
+				     struct once_error *err)
 {
 	return error_set(err, ONCE_CONFIG,
-			 "the database has schema version %lld, this libonce "
+			 "the database has schema version %lld, which takes a "
+			 "libonce that knows version %lld at least; this one "
 			 "knows versions up to %d; install the newer one",
-			 (long long)version, once_schema_version());
+			 (long long)version, (long long)least,
+			 once_schema_version());
+}
+
+/* Does what is newer than us let us run? */
+static enum once_status check_newer(struct once__pg *pg, int64_t version,
+				    struct once_error *err)
+{
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+	int64_t least = 0;
+	char ours[24];
+
+	once__pg_begin(pg);
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, least_sql,
+		ONCE_PARAMS(once__pg_int8(ours, once_schema_version())));
+	if (rows == NULL)
+		status = once__pg_error(pg, err);
+	else
+		least = once__rows_int64(rows, 0, 0);
+	once__pg_rollback(pg);
+	if (least > once_schema_version())
+		return refuse_newer(version, least, err);
+	return status;
 }
 
 static enum once_status check_rights(struct once__pg *pg,
@@ -156,7 +196,7 @@ enum once_status once__schema_check_version(struct once__pg *pg,
 			"%d is needed; run \"onced migrate\"",
 			(long long)version, once_schema_version());
 	if (version > once_schema_version())
-		return refuse_newer(version, err);
+		return check_newer(pg, version, err);
 	return ONCE_OK;
 }
 
@@ -178,6 +218,8 @@ enum once_status once_schema_check(const char *conninfo, struct once_error *err)
 	if (status != ONCE_OK)
 		return status;
 	status = once__schema_check(pg, err);
+	if (status == ONCE_OK)
+		status = once__schema_check_published(pg, err);
 	once__pg_close(pg);
 	return status;
 }
@@ -236,9 +278,10 @@ static enum once_status apply(struct once__pg *pg,
 	text_adds(&script, "BEGIN;\n");
 	text_adds(&script, migration->sql);
 	text_addf(&script,
-		  "\n;INSERT INTO once.migration (version, name, checksum) "
-		  "VALUES (%d, '%s', '%s');\nCOMMIT",
-		  migration->version, migration->name, checksum);
+		  "\n;INSERT INTO once.migration (version, name, checksum, "
+		  "least_version) VALUES (%d, '%s', '%s', %d);\nCOMMIT",
+		  migration->version, migration->name, checksum,
+		  migration->least_version);
 	if (script.broken)
 		return error_no_memory(err);
 	return run_script(pg, "apply the migration", script.data, err);
@@ -291,16 +334,16 @@ static enum once_status migrate(struct once__pg *pg, bool dry_run,
 	if (status != ONCE_OK)
 		return status;
 	if (version > once_schema_version())
-		return refuse_newer(version, err);
+		status = check_newer(pg, version, err);
 	if (version < once_schema_version() && !dry_run) {
 		status = run_script(pg, "wait for other migrations", lock_sql,
 				    err);
 		if (status == ONCE_OK)
 			status = run_script(pg, "create the schema",
 					    bootstrap_sql, err);
-		if (status != ONCE_OK)
-			return status;
 	}
+	if (status != ONCE_OK)
+		return status;
 	return migrate_all(pg, version > 0 || !dry_run, dry_run, told, arg,
 			   err);
 }

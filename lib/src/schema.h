@@ -4,11 +4,17 @@
 
 #include "pg.h"
 
-/* CONFIG: missing, older or newer than this library's; both are named. */
+/* CONFIG: missing, older than this library's, or newer and not for it any more;
+ * all versions are named. */
 enum once_status once__schema_check_version(struct once__pg *pg,
 					    struct once_error *err);
 /* The same; and DENIED: the role lacks what running takes. */
 enum once_status once__schema_check(struct once__pg *pg,
 				    struct once_error *err);
+
+/* Before a program starts, and for "onced check": CONFIG, a table of ours is
+ * published and can't be written. */
+enum once_status once__schema_check_published(struct once__pg *pg,
+					      struct once_error *err);
 
 #endif

@@ -108,6 +108,7 @@ static bool copy_options(struct once_session *session,
 		limit_of(options->limits.answer_ms, usual.answer_ms),
 	};
 	session->instance = options->instance;
+	session->retention_ms = options->retention_ms;
 	session->max_messages = options->max_messages;
 	session->lane = options->lane;
 	session->log = options->log;
@@ -213,8 +214,8 @@ static enum once_status sign_on(struct once_session *session,
 			get_consumer(pg, session->routes[i]->scope);
 	if (session->instance != NULL)
 		once__instance_join(pg, session->instance,
-				    session->consumer_ids,
-				    session->route_count);
+				    session->consumer_ids, session->route_count,
+				    session->retention_ms);
 	(void)once__intercept_connect(&session->intercept, pg, session->routes,
 				      session->route_count);
 	if (once__pg_commit(pg) == ONCE__PG_COMMITTED)
@@ -275,6 +276,15 @@ enum once_status once_session_connect(struct once_session *session,
 	return ONCE_OK;
 }
 
+enum once_status once_session_check_schema(struct once_session *session,
+					   struct once_error *err)
+{
+	enum once_status status = once_session_connect(session, err);
+
+	return status == ONCE_OK ? once__schema_check_version(session->pg, err)
+				 : status;
+}
+
 void once_session_tend(struct once_session *session)
 {
 	if (session->intercept.redis != NULL)
@@ -308,6 +318,11 @@ enum once_status once_session_sign_off(struct once_session *session,
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
+const char *once__session_group(const struct once_session *session)
+{
+	return session->instance == NULL ? "" : session->instance->group;
+}
+
 bool once__session_brace(struct once_session *session, struct once_item *item)
 {
 	struct once__place place = {
@@ -318,9 +333,17 @@ bool once__session_brace(struct once_session *session, struct once_item *item)
 	};
 
 	item->crashes = 0;
+	session->in_hand = session->instance != NULL;
 	return session->instance == NULL ||
 	       once__instance_brace(session->pg, session->instance,
 				    session->lane, &place, &item->crashes);
+}
+
+void once__session_let_go(struct once_session *session)
+{
+	if (session->in_hand)
+		once__instance_let_go(session->pg, session->instance,
+				      session->lane);
 }
 
 enum once_status once_session_brace(struct once_session *session,

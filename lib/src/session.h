@@ -33,6 +33,7 @@ struct once_session {
 	enum once_isolation isolation;
 	struct once__pg_limits limits;
 	const struct once_instance *instance; /* NULL: none */
+	int64_t retention_ms;                 /* of its group; 0: not said */
 	size_t max_messages;                  /* 0: no limit */
 	unsigned lane;
 	once_log_f *log;
@@ -59,10 +60,16 @@ struct once_session {
 	struct once__watch watch;
 	struct once__batch *unsettled; /* in its arena; NULL: none */
 	struct once__batch *prepared;  /* in the other one; NULL: none */
+	bool in_hand;                  /* once.in_hand may have a row of ours */
 };
 
+/* Of its instance; "": it has none, and speaks for nobody. */
+const char *once__session_group(const struct once_session *session);
 /* Within a transaction: see once_session_brace(). */
 bool once__session_brace(struct once_session *session, struct once_item *item);
+/* Queue the end of what was written down there, with the attempt that it was
+ * for. */
+void once__session_let_go(struct once_session *session);
 /* Most of what comes is expected to be there before: see once__log_sift(). */
 bool once__session_sifts(const struct once_session *session);
 /* COMMIT if `done`, else ROLLBACK and the failure as a status. */

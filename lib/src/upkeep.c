@@ -35,9 +35,17 @@ static const char settings_sql[] =
 /* Its name keeps the lock apart from those of instances and migrations. */
 #define LOCK_KEY "hashtextextended('onced cleaner ' || c.id, 0)"
 
-static const char lock_sql[] = "SELECT c.id, pg_try_advisory_lock(" LOCK_KEY
-			       ")::int FROM once.consumer AS c "
-			       "WHERE c.scope = $1::text";
+/* What may go is decided here: a clock that is set during a turn doesn't change
+ * it. */
+#define KEPT ONCE__KEEP_SQL("c.id", "nullif($2::int8, 0)")
+
+static const char lock_sql[] =
+	"SELECT c.id, pg_try_advisory_lock(" LOCK_KEY ")::int, keep.ms, "
+	"(extract(epoch FROM now()) * 1000)::int8, "
+	"(extract(epoch FROM c.clock_right_at) * 1000)::int8, "
+	"(now() - keep.ms * interval '1 millisecond')::text "
+	"FROM once.consumer AS c CROSS JOIN LATERAL (" KEPT ") AS keep "
+	"WHERE c.scope = $1::text";
 
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(" LOCK_KEY ") "
 				 "FROM once.consumer AS c "
@@ -50,7 +58,7 @@ static const char clean_sql[] =
 	"SELECT ctid AS place, topic, partition, message_offset, consumed_at "
 	"FROM once.consume_log "
 	"WHERE consumer_id = $1::int8 AND consumed_at >= $2::timestamptz "
-	"AND consumed_at < now() - $3::int8 * interval '1 millisecond' "
+	"AND consumed_at < $3::timestamptz "
 	"ORDER BY consumed_at OFFSET $4::int8 LIMIT $5::int8"
 	"), held AS MATERIALIZED (" ONCE__HELD_SQL(
 		"$1::int8") "), "
@@ -135,6 +143,38 @@ static enum once_status give_up(struct once__pg *pg, struct once_error *err)
 	return status;
 }
 
+static enum once_status refuse_unsaid(const char *scope, struct once_error *err)
+{
+	return error_set(err, ONCE_INVALID,
+			 "no group has said how long the rows of scope \"%s\" "
+			 "are kept; say it with --older-than, or start a "
+			 "process that reads under it",
+			 scope);
+}
+
+/* The lock is ours: may its rows go, and which? */
+static enum once_status take_scope(struct once_cleaner *cleaner,
+				   const struct once_rows *rows,
+				   struct once_clean_step *step,
+				   struct once_error *err)
+{
+	struct once__clean_place *at = &cleaner->at;
+	struct once_bytes until = once_rows_get(rows, 0, 5);
+	const struct once__clock clock = {
+		.retention_ms = once__rows_int64(rows, 0, 2),
+		.now_ms = once__rows_int64(rows, 0, 3),
+		.right_ms = once__rows_int64(rows, 0, 4),
+	};
+
+	at->consumer_id = once__rows_int64(rows, 0, 0);
+	if (until.data == NULL)
+		return refuse_unsaid(cleaner->options.scopes[at->scope], err);
+	snprintf(at->until, sizeof(at->until), "%s", (const char *)until.data);
+	at->kept = clock.retention_ms < 0 ||
+		   !once__cleaner_check_clock(cleaner, &clock, step);
+	return ONCE_OK;
+}
+
 static enum once_status begin_scope(struct once_cleaner *cleaner,
 				    struct once_clean_step *step,
 				    struct once_error *err)
@@ -142,20 +182,27 @@ static enum once_status begin_scope(struct once_cleaner *cleaner,
 	struct once__clean_place *at = &cleaner->at;
 	const char *scope = cleaner->options.scopes[at->scope];
 	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+	char own[24];
 
 	once__pg_begin(cleaner->pg);
-	rows = once__pg_exec(cleaner->pg, ONCE__PG_OURS, lock_sql,
-			     ONCE_PARAMS(ONCE_TEXT(bytes_text(scope))));
+	rows = once__pg_exec(
+		cleaner->pg, ONCE__PG_OURS, lock_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(scope)),
+			    once__pg_int8(own, cleaner->options.retention_ms)));
 	if (rows == NULL)
 		return give_up(cleaner->pg, err);
 	step->busy =
 		once_rows_count(rows) > 0 && once__rows_int64(rows, 0, 1) == 0;
-	if (once_rows_count(rows) > 0 && !step->busy)
-		at->consumer_id = once__rows_int64(rows, 0, 0);
 	snprintf(at->time, sizeof(at->time), "-infinity");
 	at->left_behind = 0;
-	once__pg_rollback(cleaner->pg); /* the lock is the session's */
-	return ONCE_OK;
+	if (once_rows_count(rows) > 0 && !step->busy)
+		status = take_scope(cleaner, rows, step, err);
+	if (status != ONCE_OK)
+		once__pg_rollback(cleaner->pg);
+	else if (once__pg_commit(cleaner->pg) != ONCE__PG_COMMITTED)
+		status = give_up(cleaner->pg, err);
+	return status; /* the lock is the session's */
 }
 
 /* If this fails, the session is lost, and the lock with it; the next step will
@@ -183,16 +230,16 @@ static const struct once_rows *remove_rows(struct once_cleaner *cleaner)
 {
 	const struct once_cleaner_options *options = &cleaner->options;
 	const struct once__clean_place *at = &cleaner->at;
-	char numbers[5][24];
+	char numbers[4][24];
 
 	return once__pg_exec(
 		cleaner->pg, ONCE__PG_OURS, clean_sql,
 		ONCE_PARAMS(once__pg_int8(numbers[0], at->consumer_id),
 			    ONCE_TEXT(bytes_text(at->time)),
-			    once__pg_int8(numbers[1], options->retention_ms),
-			    once__pg_int8(numbers[2], at->left_behind),
-			    once__pg_int8(numbers[3], cleaner->most_rows),
-			    once__pg_int8(numbers[4], options->dry_run != 0)));
+			    ONCE_TEXT(bytes_text(at->until)),
+			    once__pg_int8(numbers[1], at->left_behind),
+			    once__pg_int8(numbers[2], cleaner->most_rows),
+			    once__pg_int8(numbers[3], options->dry_run != 0)));
 }
 
 static void write_down(struct once_cleaner *cleaner, int64_t removed)
@@ -282,7 +329,7 @@ enum once_status once_cleaner_step(struct once_cleaner *cleaner,
 		status = once__cleaner_forget_tenures(cleaner, err);
 	if (status == ONCE_OK && !nothing && at->consumer_id == 0)
 		status = begin_scope(cleaner, ret_step, err);
-	if (status == ONCE_OK && at->consumer_id != 0)
+	if (status == ONCE_OK && at->consumer_id != 0 && !at->kept)
 		status = clean(cleaner, ret_step, &more, err);
 	if (status == ONCE_OK && !nothing && !more)
 		end_scope(cleaner, ret_step);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define KEPT ONCE__KEEP_SQL("c.id", "own.ms")
+
 /* A scope's share is the planner's, where it was often enough to be noted, else
  * of what is left. Of the rows that may go, only the oldest thousand are looked
  * at. */
@@ -25,8 +27,11 @@ static const char read_sql[] =
 	"SELECT c.scope, few.rows, "
 	"greatest(few.rows, size.rows * coalesce(noted.share, size.rest))::int8, "
 	"(extract(epoch FROM now() - first.at) * 1000)::int8, "
-	"(extract(epoch FROM now() - due.at) * 1000)::int8 - $1::int8 "
+	"(extract(epoch FROM now() - due.at) * 1000)::int8 - keep.ms "
 	"FROM once.consumer AS c CROSS JOIN size "
+	"CROSS JOIN LATERAL (SELECT CASE WHEN c.scope = ANY ($2::text[]) "
+	"THEN nullif($1::int8, 0) END AS ms) AS own "
+	"CROSS JOIN LATERAL (" KEPT ") AS keep "
 	"LEFT JOIN noted ON noted.id = c.id "
 	"LEFT JOIN LATERAL (SELECT l.consumed_at AS at "
 	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
@@ -34,8 +39,8 @@ static const char read_sql[] =
 	"LEFT JOIN LATERAL (SELECT min(o.consumed_at) AS at FROM ("
 	"SELECT l.topic, l.partition, l.message_offset, l.consumed_at "
 	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
-	"AND $1::int8 >= 0 "
-	"AND l.consumed_at < now() - $1::int8 * interval '1 millisecond' "
+	"AND keep.ms >= 0 "
+	"AND l.consumed_at < now() - keep.ms * interval '1 millisecond' "
 	"ORDER BY l.consumed_at LIMIT 1000) AS o "
 	"LEFT JOIN (" ONCE__HELD_SQL(
 		"c.id") ") AS h USING (topic, partition) "
@@ -103,16 +108,21 @@ enum once_status once_cleaner_read(struct once_cleaner *cleaner,
 				   once_log_reading_f *told, void *arg,
 				   struct once_error *err)
 {
-	const int64_t retention_ms = cleaner->options.retention_ms;
+	const struct once_cleaner_options *options = &cleaner->options;
+	struct once__pg_array scopes = { 0 };
 	const struct once_rows *rows;
 	enum once_status status = ONCE_OK;
 	char retention[24];
 
+	once__pg_array_init(&scopes, ONCE__PG_TEXT);
+	for (size_t i = 0; i < options->scope_count; i++)
+		once__pg_array_add(&scopes, bytes_text(options->scopes[i]));
 	once__pg_begin(cleaner->pg);
 	rows = once__pg_exec(
 		cleaner->pg, ONCE__PG_OURS, read_sql,
-		ONCE_PARAMS(once__pg_int8(
-			retention, retention_ms < 0 ? -1 : retention_ms)));
+		ONCE_PARAMS(once__pg_int8(retention, options->retention_ms),
+			    once__pg_array_param(&scopes)));
+	once__pg_array_fini(&scopes);
 	if (rows == NULL)
 		status = once__pg_error(cleaner->pg, err);
 	for (size_t row = 0; rows != NULL && row < once_rows_count(rows); row++)

@@ -4,16 +4,21 @@
  * the last one of each stays. */
 #include "upkeep_impl.h"
 
+#include "bytes.h"
 #include "pg_array.h"
 
-#define THIRTY_DAYS_MS (INT64_C(30) * 24 * 3600 * 1000)
+#define THIRTY_DAYS_MS "2592000000"
 
-/* Few: there is one for each time that a partition changes hands. One that was
- * taken off its position has no end, but a next one. */
+/* They are all groups', so the longest retention of all counts. Few: there is
+ * one for each time that a partition changes hands. One that was taken off its
+ * position has no end, but a next one. */
 static const char forget_sql[] =
 	"DELETE FROM once.tenure WHERE id = ANY (ARRAY("
 	"SELECT t.id FROM once.tenure AS t CROSS JOIN (SELECT now() "
-	"- $1::int8 * interval '1 millisecond' AS at) AS old "
+	"- greatest($1::int8, max(CASE WHEN g.retention_ms < 0 "
+	"THEN " THIRTY_DAYS_MS " ELSE g.retention_ms END)) "
+	"* interval '1 millisecond' AS at "
+	"FROM once.consumer_group AS g) AS old "
 	"WHERE t.began_at < old.at AND (t.group_name IS NULL "
 	"AND t.to_offset IS NOT NULL OR EXISTS (SELECT FROM once.tenure AS n "
 	"WHERE n.group_name = t.group_name AND n.topic = t.topic "
@@ -24,14 +29,17 @@ static const char forget_sql[] =
 enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
 					      struct once_error *err)
 {
-	int64_t age_ms = cleaner->options.retention_ms;
+	int64_t retention_ms = cleaner->options.retention_ms;
 	enum once_status status;
 	char age[24];
 
 	once__pg_begin(cleaner->pg);
-	once__pg_send(cleaner->pg, ONCE__PG_OURS, forget_sql,
-		      ONCE_PARAMS(once__pg_int8(age, age_ms < 0 ? THIRTY_DAYS_MS
-								: age_ms)));
+	once__pg_send(
+		cleaner->pg, ONCE__PG_OURS, forget_sql,
+		ONCE_PARAMS(retention_ms > 0
+				    ? once__pg_int8(age, retention_ms)
+				    : (struct once_param)ONCE_TEXT(
+					      bytes_text(THIRTY_DAYS_MS))));
 	if (once__pg_commit(cleaner->pg) == ONCE__PG_COMMITTED)
 		return ONCE_OK;
 	status = once__pg_error(cleaner->pg, err);

@@ -14,19 +14,33 @@ enum {
 	TAKEN_DUE_MS = 100 /* all that are due are in others' hands */
 };
 
-static const char due_sql[] =
-	"SELECT c.n, ceil(extract(epoch FROM d.retry_at - now()) * 1000)::int8 "
-	"FROM unnest($1::int8[]) WITH ORDINALITY AS c (id, n) "
-	"CROSS JOIN LATERAL (SELECT retry_at FROM once.parked "
-	"WHERE consumer_id = c.id AND state = 'waiting' "
-	"ORDER BY retry_at LIMIT 1) AS d ORDER BY 2 LIMIT 1";
+/* Where a session looks: its routes' own rows, and those of their scopes that
+ * are nobody's (see 0006_upkeep.sql). $1 to $4: scope, group, route, which of
+ * the session's. */
+#define PLACES \
+	"unnest($1::int8[], $2::text[], $3::text[], $4::int8[]) " \
+	"AS r (consumer_id, group_name, route, n)"
 
+#define WAITS_THERE \
+	"FROM once.parked AS p WHERE p.consumer_id = r.consumer_id " \
+	"AND p.group_name = r.group_name AND p.route = r.route " \
+	"AND p.state = 'waiting' "
+
+static const char due_sql[] =
+	"SELECT ceil(extract(epoch FROM min(d.retry_at) - now()) * 1000)::int8 "
+	"FROM " PLACES " CROSS JOIN LATERAL (SELECT p.retry_at " WAITS_THERE
+	"ORDER BY p.retry_at LIMIT 1) AS d";
+
+/* Place by place until one has a row that nobody holds: no other row is locked,
+ * and none that is locked hides another. Each time in another order, so that no
+ * route's backlog comes before all of another's. */
 static const char pick_sql[] =
-	"SELECT topic, partition, message_offset, message_time_ms, attempts, "
-	"encode(key, 'hex'), encode(value, 'hex') FROM once.parked "
-	"WHERE consumer_id = $1::int8 AND state = 'waiting' "
-	"AND retry_at <= now() ORDER BY retry_at LIMIT 1 "
-	"FOR UPDATE SKIP LOCKED";
+	"SELECT d.* FROM (SELECT * FROM " PLACES " ORDER BY random()) AS r "
+	"CROSS JOIN LATERAL (SELECT p.topic, p.partition, p.message_offset, "
+	"p.message_time_ms, p.attempts, encode(p.key, 'hex'), "
+	"encode(p.value, 'hex'), r.n " WAITS_THERE
+	"AND p.retry_at <= now() ORDER BY p.retry_at LIMIT 1 "
+	"FOR UPDATE OF p SKIP LOCKED) AS d LIMIT 1";
 
 static const char headers_sql[] =
 	"SELECT encode(h.name, 'hex'), encode(h.value, 'hex') "
@@ -93,6 +107,7 @@ static void take_row(struct once_session *session, const struct once_rows *rows,
 	record->key = decode_hex(session, once_rows_get(rows, 0, 5));
 	record->value = decode_hex(session, once_rows_get(rows, 0, 6));
 	item->attempt = (unsigned)once__rows_int64(rows, 0, 4) + 1;
+	item->route = (size_t)once__rows_int64(rows, 0, 7);
 	item->parked = true;
 	if (record->topic == NULL)
 		once__pg_fail(session->pg, ONCE__PG_OURS, "53200",
@@ -101,41 +116,84 @@ static void take_row(struct once_session *session, const struct once_rows *rows,
 
 /* ---- the first transaction ---- */
 
-/* Whose route has one, and when? -1: nobody's. */
-static bool find_due(struct once_session *session, size_t *ret_route,
+struct places {
+	struct once__pg_array consumers;
+	struct once__pg_array groups;
+	struct once__pg_array routes;
+	struct once__pg_array numbers;
+};
+
+static void add_place(struct places *places, const struct once_session *session,
+		      size_t route, const char *group, const char *name)
+{
+	once__pg_array_add_int8(&places->consumers,
+				session->consumer_ids[route]);
+	once__pg_array_add(&places->groups, bytes_text(group));
+	once__pg_array_add(&places->routes, bytes_text(name));
+	once__pg_array_add_int8(&places->numbers, (int64_t)route);
+}
+
+static void places_init(struct places *places,
+			const struct once_session *session)
+{
+	const char *group = once__session_group(session);
+
+	memset(places, 0, sizeof(*places));
+	once__pg_array_init(&places->consumers, ONCE__PG_INT8);
+	once__pg_array_init(&places->groups, ONCE__PG_TEXT);
+	once__pg_array_init(&places->routes, ONCE__PG_TEXT);
+	once__pg_array_init(&places->numbers, ONCE__PG_INT8);
+	for (size_t i = 0; i < session->route_count; i++) {
+		add_place(places, session, i, "", "");
+		if (group[0] != '\0')
+			add_place(places, session, i, group,
+				  session->routes[i]->name);
+	}
+}
+
+static void places_fini(struct places *places)
+{
+	once__pg_array_fini(&places->consumers);
+	once__pg_array_fini(&places->groups);
+	once__pg_array_fini(&places->routes);
+	once__pg_array_fini(&places->numbers);
+}
+
+static const struct once_rows *ask_places(struct once_session *session,
+					  struct places *places,
+					  const char *sql)
+{
+	return once__pg_exec(
+		session->pg, ONCE__PG_OURS, sql,
+		ONCE_PARAMS(once__pg_array_param(&places->consumers),
+			    once__pg_array_param(&places->groups),
+			    once__pg_array_param(&places->routes),
+			    once__pg_array_param(&places->numbers)));
+}
+
+/* When is the next one due, whoever holds it? -1: there is none. */
+static bool find_due(struct once_session *session, struct places *places,
 		     int64_t *ret_due_ms)
 {
-	struct once__pg_array ids = { 0 };
-	const struct once_rows *rows;
+	const struct once_rows *rows = ask_places(session, places, due_sql);
 
-	once__pg_array_init(&ids, ONCE__PG_INT8);
-	for (size_t i = 0; i < session->route_count; i++)
-		once__pg_array_add_int8(&ids, session->consumer_ids[i]);
-	rows = once__pg_exec(session->pg, ONCE__PG_OURS, due_sql,
-			     ONCE_PARAMS(once__pg_array_param(&ids)));
-	once__pg_array_fini(&ids);
+	*ret_due_ms = -1;
 	if (rows == NULL)
 		return false;
-	*ret_due_ms = -1;
-	if (once_rows_count(rows) == 0)
+	if (once_rows_get(rows, 0, 0).data == NULL)
 		return true;
-	*ret_route = (size_t)once__rows_int64(rows, 0, 0) - 1;
-	*ret_due_ms = once__rows_int64(rows, 0, 1);
+	*ret_due_ms = once__rows_int64(rows, 0, 0);
 	if (*ret_due_ms < 0)
 		*ret_due_ms = 0;
 	return true;
 }
 
-static bool pick(struct once_session *session, struct once_item *item,
-		 int64_t *ret_due_ms)
+static bool pick(struct once_session *session, struct places *places,
+		 struct once_item *item, int64_t *ret_due_ms)
 {
-	int64_t consumer = session->consumer_ids[item->route];
-	const struct once_rows *rows;
+	const struct once_rows *rows = ask_places(session, places, pick_sql);
 	struct once__parked_key key;
 
-	rows = once__pg_exec(
-		session->pg, ONCE__PG_OURS, pick_sql,
-		ONCE_PARAMS(once__pg_int8(key.numbers[0], consumer)));
 	if (rows == NULL)
 		return false;
 	if (once_rows_count(rows) == 0) {
@@ -145,9 +203,10 @@ static bool pick(struct once_session *session, struct once_item *item,
 	take_row(session, rows, item);
 	if (once__pg_failure(session->pg) != NULL)
 		return false;
-	rows = once__pg_exec(
-		session->pg, ONCE__PG_OURS, headers_sql,
-		ONCE_PARAMS(ONCE__PARKED_KEY(&key, consumer, &item->record)));
+	rows = once__pg_exec(session->pg, ONCE__PG_OURS, headers_sql,
+			     ONCE_PARAMS(ONCE__PARKED_KEY(
+				     &key, session->consumer_ids[item->route],
+				     &item->record)));
 	if (rows != NULL)
 		take_headers(session, rows, &item->record);
 	return once__pg_failure(session->pg) == NULL;
@@ -156,12 +215,14 @@ static bool pick(struct once_session *session, struct once_item *item,
 static bool find(struct once_session *session, struct once_item *item,
 		 int64_t *ret_due_ms)
 {
-	if (!find_due(session, &item->route, ret_due_ms))
-		return false;
-	if (*ret_due_ms != 0)
-		return true;
-	return pick(session, item, ret_due_ms) &&
-	       (!item->parked || once__session_brace(session, item));
+	struct places places;
+	bool found;
+
+	places_init(&places, session);
+	found = find_due(session, &places, ret_due_ms) &&
+		(*ret_due_ms != 0 || pick(session, &places, item, ret_due_ms));
+	places_fini(&places);
+	return found && (!item->parked || once__session_brace(session, item));
 }
 
 /* ---- the second one ---- */

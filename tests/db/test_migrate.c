@@ -35,7 +35,7 @@ static void count_applied(void *arg, int version, const char *name, int applied,
 {
 	ck_assert_int_gt(version, 0);
 	ck_assert_ptr_nonnull(name);
-	ck_assert_ptr_nonnull(strstr(sql, "CREATE TABLE"));
+	ck_assert_ptr_nonnull(strstr(sql, "TABLE once."));
 	*(int *)arg += applied;
 }
 
@@ -126,6 +126,44 @@ START_TEST(a_newer_schema_is_refused_with_both_versions)
 }
 END_TEST
 
+/* A rolling upgrade: the next version has migrated, this one runs on. */
+START_TEST(a_newer_schema_that_lets_older_ones_run_is_good)
+{
+	char sql[256];
+
+	migrate(0);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO once.migration (version, name, checksum, "
+		 "least_version) VALUES (9876, 'future', '', %d)",
+		 once_schema_version());
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(check(), ONCE_OK);
+	ck_assert_int_eq(migrate(0), 0);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO once.migration (version, name, checksum, "
+		 "least_version) VALUES (9875, 'not for us', '', %d)",
+		 once_schema_version() + 1);
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(check(), ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "9876"));
+}
+END_TEST
+
+START_TEST(a_migration_says_who_may_still_run_on_it)
+{
+	migrate(0);
+	ck_assert_int_eq(pg_fixture_get_int64(&pg,
+					      "SELECT least_version "
+					      "FROM once.migration "
+					      "WHERE name = '0006_upkeep'"),
+			 4);
+	ck_assert_int_eq(pg_fixture_get_int64(&pg, "SELECT least_version "
+						   "FROM once.migration "
+						   "WHERE name = '0001_once'"),
+			 1);
+}
+END_TEST
+
 START_TEST(a_migration_that_fails_leaves_nothing)
 {
 	pg_fixture_run(&pg, "CREATE SCHEMA once; "
@@ -160,6 +198,42 @@ START_TEST(a_database_of_another_encoding_is_refused)
 	snprintf(sql, sizeof(sql), "DROP DATABASE %s_latin WITH (FORCE)",
 		 pg.database);
 	pg_fixture_run(&pg, sql);
+}
+END_TEST
+
+/* ---- a change stream of the database ---- */
+
+static const char without_identity[] =
+	"SELECT count(*) FROM pg_class AS c "
+	"JOIN pg_namespace AS n ON n.oid = c.relnamespace "
+	"WHERE n.nspname = 'once' AND c.relkind IN ('r', 'p') "
+	"AND c.relreplident <> 'f' AND NOT EXISTS (SELECT FROM pg_index AS i "
+	"WHERE i.indrelid = c.oid AND (i.indisreplident OR i.indisprimary "
+	"AND c.relreplident = 'd'))";
+
+START_TEST(every_table_says_by_what_its_rows_are_known)
+{
+	migrate(0);
+	ck_assert_int_eq(pg_fixture_get_int64(&pg, without_identity), 0);
+}
+END_TEST
+
+START_TEST(a_published_table_whose_rows_have_no_identity_is_a_fault)
+{
+	migrate(0);
+	pg_fixture_run(&pg,
+		       "ALTER TABLE once.position REPLICA IDENTITY NOTHING;"
+		       "SET client_min_messages = error;"
+		       "CREATE PUBLICATION added FOR ALL TABLES "
+		       "WITH (publish = 'insert')");
+	ck_assert_int_eq(check(), ONCE_OK); /* nobody changes an insert */
+	pg_fixture_run(&pg, "CREATE PUBLICATION everything FOR ALL TABLES");
+	ck_assert_int_eq(check(), ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "once.position"));
+	ck_assert_ptr_nonnull(strstr(err.text, "REPLICA IDENTITY"));
+	pg_fixture_run(&pg,
+		       "ALTER TABLE once.position REPLICA IDENTITY DEFAULT");
+	ck_assert_int_eq(check(), ONCE_OK);
 }
 END_TEST
 
@@ -325,8 +399,14 @@ int main(void)
 	tcase_add_test(schema, a_dry_run_only_tells);
 	tcase_add_test(schema, a_migration_that_was_changed_is_refused);
 	tcase_add_test(schema, a_newer_schema_is_refused_with_both_versions);
+	tcase_add_test(schema, a_newer_schema_that_lets_older_ones_run_is_good);
+	tcase_add_test(schema, a_migration_says_who_may_still_run_on_it);
 	tcase_add_test(schema, a_migration_that_fails_leaves_nothing);
 	tcase_add_test(schema, a_database_of_another_encoding_is_refused);
+	tcase_add_test(schema, every_table_says_by_what_its_rows_are_known);
+	tcase_add_test(
+		schema,
+		a_published_table_whose_rows_have_no_identity_is_a_fault);
 	suite_add_tcase(suite, schema);
 	tcase_add_checked_fixture(roles, set_up_role, tear_down_role);
 	tcase_add_test(roles, a_role_that_may_run_can_run);

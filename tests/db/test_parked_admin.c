@@ -406,6 +406,46 @@ START_TEST(waiting_messages_are_not_redriven)
 }
 END_TEST
 
+/* A route that was renamed and kept its scope; a group that is gone. */
+START_TEST(what_is_for_nobody_any_more_can_be_given_to_another_route)
+{
+	struct once_parked_order order = order_of((struct once_parked_filter){
+		.scopes = scope_own,
+		.scope_count = 1,
+	});
+
+	order.to_group = "g";
+	order.to_route = "renamed";
+	park_three();
+	pg_fixture_run(&trial.pg, "UPDATE once.parked "
+				  "SET group_name = 'g', route = 'before'");
+	check_change(once_parked_redrive, &order, 1, 0);
+	check_text("SELECT state || ' ' || group_name || ' ' || route || ' ' "
+		   "|| attempts FROM once.parked WHERE message_offset = 2 "
+		   "AND retry_at <= now()",
+		   "waiting g renamed 0");
+	check_text("SELECT subject FROM once.audit",
+		   "scope=\"own\" to=g/renamed");
+	ck_assert_int_eq(count("SELECT count(*) FROM once.parked "
+			       "WHERE route = 'before'"),
+			 2);
+}
+END_TEST
+
+START_TEST(what_is_for_another_group_is_left_out_unless_it_is_nobodys)
+{
+	const struct once_parked_filter ours = { .for_group = "ours" };
+
+	park(3);
+	pg_fixture_run(&trial.pg,
+		       "UPDATE once.parked SET route = 'r', group_name = CASE "
+		       "message_offset WHEN 0 THEN 'ours' ELSE 'theirs' END "
+		       "WHERE message_offset < 2");
+	ck_assert_uint_eq(list(&ours).count, 2);
+	ck_assert_int_eq(list(&ours).offsets[1], 2);
+}
+END_TEST
+
 START_TEST(who_does_it_must_be_known)
 {
 	struct once_parked_order order = { .person = "" };
@@ -481,7 +521,7 @@ START_TEST(fifty_failures_and_redrives_leave_one_row_as_it_was)
 {
 	static const char contents[] =
 		"SELECT concat_ws('|', reason, cause, header_names, "
-		"header_values, key, value, parked_at, attempts) "
+		"header_values, key, value, attempts) "
 		"FROM once.parked WHERE state = 'dead'";
 	struct mail mail;
 	char *before = NULL;
@@ -652,6 +692,12 @@ int main(void)
 		       redriven_messages_begin_again_and_the_audit_says_who);
 	tcase_add_test(tests, the_audit_tells_the_whole_filter);
 	tcase_add_test(tests, waiting_messages_are_not_redriven);
+	tcase_add_test(
+		tests,
+		what_is_for_nobody_any_more_can_be_given_to_another_route);
+	tcase_add_test(
+		tests,
+		what_is_for_another_group_is_left_out_unless_it_is_nobodys);
 	tcase_add_test(tests, who_does_it_must_be_known);
 	tcase_add_test(tests, its_crashes_are_forgotten_and_no_other_ones);
 	tcase_add_test(tests, many_are_redriven_in_bounded_transactions);

@@ -158,6 +158,7 @@ START_TEST(a_session_of_an_instance_says_which_group_reads_under_its_scopes)
 		.routes = routes,
 		.route_count = 1,
 		.instance = &instance,
+		.retention_ms = DAY_MS,
 	};
 	struct once_session *session;
 
@@ -170,7 +171,8 @@ START_TEST(a_session_of_an_instance_says_which_group_reads_under_its_scopes)
 				     "AS g JOIN once.consumer AS c "
 				     "ON c.id = g.consumer_id "
 				     "WHERE c.scope = 'group/trial' "
-				     "AND g.group_name = 'readers'"),
+				     "AND g.group_name = 'readers' "
+				     "AND g.retention_ms = 86400000"),
 			 1);
 	once_session_destroy(session);
 }
@@ -289,6 +291,251 @@ START_TEST(a_long_tenure_is_forgotten_only_when_its_end_is_old)
 }
 END_TEST
 
+/* ---- how long, and who says so ---- */
+
+static void say_retention(const char *group, const char *retention)
+{
+	char sql[300];
+
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO once.consumer_group (consumer_id, group_name, "
+		 "retention_ms) SELECT id, '%s', %s FROM once.consumer",
+		 group, retention);
+	pg_fixture_run(&trial.pg, sql);
+}
+
+/* Rows are two days old, the cleaner's own retention is one. */
+static const struct {
+	const char *first;
+	const char *second;
+	int64_t removed;
+} kept_for[] = {
+	{ "NULL", "NULL", 10 },           { "3600000", "NULL", 10 },
+	{ "3600000", "3 * 86400000", 0 }, { "3 * 86400000", "NULL", 0 },
+	{ "-1", "3600000", 0 },
+};
+
+START_TEST(the_longest_retention_of_a_scopes_groups_counts)
+{
+	say_retention("g", kept_for[_i].first);
+	say_retention("other", kept_for[_i].second);
+	age("true");
+	ck_assert_int_eq(clean().removed, kept_for[_i].removed);
+}
+END_TEST
+
+static enum once_status clean_as_said(struct once_clean_step *step)
+{
+	static const char *const scopes[] = { "group/trial" };
+	const struct once_cleaner_options options = {
+		.conninfo = trial.pg.conninfo,
+		.scopes = scopes,
+		.scope_count = 1,
+	};
+	struct once_cleaner *cleaner;
+	enum once_status status;
+
+	ck_assert_int_eq(once_cleaner_open(&options, &cleaner, &trial.err),
+			 ONCE_OK);
+	status = once_cleaner_step(cleaner, step, &trial.err);
+	once_cleaner_close(cleaner);
+	return status;
+}
+
+START_TEST(somebody_elses_scope_is_cleaned_by_what_its_groups_have_said)
+{
+	struct once_clean_step step;
+
+	age("true");
+	ck_assert_int_eq(clean_as_said(&step), ONCE_INVALID);
+	ck_assert_ptr_nonnull(strstr(trial.err.text, "--older-than"));
+	say_retention("g", "3 * 86400000");
+	ck_assert_int_eq(clean_as_said(&step), ONCE_OK);
+	ck_assert_int_eq(step.removed, 0);
+	pg_fixture_run(
+		&trial.pg,
+		"UPDATE once.consumer_group SET retention_ms = 86400000");
+	ck_assert_int_eq(clean_as_said(&step), ONCE_OK);
+	ck_assert_int_eq(step.removed, 10);
+}
+END_TEST
+
+/* ---- the database's clock ---- */
+
+/* As if it had been set forward by so many days since the last round. */
+static void set_clock_forward(int days)
+{
+	char sql[200];
+
+	snprintf(sql, sizeof(sql),
+		 "UPDATE once.consumer SET clock_right_at = now() "
+		 "- interval '%d days'",
+		 days);
+	pg_fixture_run(&trial.pg, sql);
+	age("true");
+}
+
+static int64_t source_offset_ms; /* of its time to the database's */
+
+static int64_t tell_source_time(void *arg)
+{
+	(void)arg;
+	return trial_count(&trial,
+			   "SELECT (extract(epoch FROM now()) * 1000)::int8") +
+	       source_offset_ms;
+}
+
+static struct once_clean_step clean_by(struct once_clock_seen *clocks,
+				       once_source_time_f *source_time,
+				       bool clock_is_right)
+{
+	static const char *const scopes[] = { "group/trial" };
+	const struct once_cleaner_options options = {
+		.conninfo = trial.pg.conninfo,
+		.scopes = scopes,
+		.scope_count = 1,
+		.retention_ms = DAY_MS,
+		.person = clock_is_right ? "ann@example" : NULL,
+		.subject = "the clock is right",
+		.clocks = clocks,
+		.source_time = source_time,
+		.clock_is_right = clock_is_right,
+	};
+	struct once_cleaner *cleaner;
+	struct once_clean_step step;
+
+	ck_assert_int_eq(once_cleaner_open(&options, &cleaner, &trial.err),
+			 ONCE_OK);
+	ck_assert_msg(once_cleaner_step(cleaner, &step, &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+	once_cleaner_close(cleaner);
+	return step;
+}
+
+START_TEST(nothing_is_removed_by_a_clock_that_nobody_has_watched)
+{
+	struct once_clean_step step;
+
+	set_clock_forward(40);
+	step = clean_by(NULL, NULL, false);
+	ck_assert_int_eq(step.in_doubt, 1);
+	ck_assert_ptr_nonnull(strstr(step.doubt, "40 days"));
+	ck_assert_ptr_nonnull(strstr(step.doubt, "--clock-is-right"));
+	ck_assert_int_eq(step.round_done, 1);
+	ck_assert_int_eq(count_rows(), 10);
+}
+END_TEST
+
+/* A retention of a day: what is less than a tenth of it is no matter. */
+START_TEST(an_hour_without_a_cleaner_is_no_doubt)
+{
+	pg_fixture_run(&trial.pg, "UPDATE once.consumer SET clock_right_at = "
+				  "now() - interval '1 hour'");
+	age("true");
+	ck_assert_int_eq(clean_by(NULL, NULL, false).removed, 10);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.consumer "
+				     "WHERE clock_right_at > now() "
+				     "- interval '1 minute'"),
+			 1);
+}
+END_TEST
+
+/* A group that was away for long reads again. */
+START_TEST(messages_of_that_time_prove_it)
+{
+	set_clock_forward(40);
+	source_offset_ms = -40 * (int64_t)DAY_MS;
+	ck_assert_int_eq(clean_by(NULL, tell_source_time, false).in_doubt, 1);
+	source_offset_ms = 60 * 1000;
+	ck_assert_int_eq(clean_by(NULL, tell_source_time, false).removed, 10);
+}
+END_TEST
+
+/* Whatever the source says: its clock may be the same one. */
+START_TEST(a_program_that_has_watched_it_knows_whether_it_was_set)
+{
+	struct once_clock_seen seen = { 0 };
+	struct once_clean_step step;
+
+	ck_assert_int_eq(clean_by(&seen, NULL, false).in_doubt, 0);
+	ck_assert_int_ne(seen.database_ms, 0);
+	set_clock_forward(40);
+	seen.database_ms -= 40 * (int64_t)DAY_MS;
+	source_offset_ms = 0;
+	step = clean_by(&seen, tell_source_time, false);
+	ck_assert_ptr_nonnull(strstr(step.doubt, "forward by 40 days"));
+	ck_assert_int_eq(count_rows(), 10);
+	seen.own_ms -= 40 * (int64_t)DAY_MS; /* no: that long it slept */
+	ck_assert_int_eq(clean_by(&seen, NULL, false).removed, 10);
+}
+END_TEST
+
+START_TEST(a_clock_that_was_set_back_is_doubted_too)
+{
+	set_clock_forward(-40);
+	ck_assert_int_eq(clean_by(NULL, NULL, false).in_doubt, 1);
+	ck_assert_int_eq(count_rows(), 10);
+}
+END_TEST
+
+START_TEST(a_person_who_says_that_it_is_right_is_believed_and_written_down)
+{
+	struct once_clock_seen seen = { 0 };
+
+	ck_assert_int_eq(clean_by(&seen, NULL, false).in_doubt, 0);
+	set_clock_forward(40);
+	seen.database_ms -= 40 * (int64_t)DAY_MS;
+	ck_assert_int_eq(clean_by(NULL, NULL, true).removed, 10);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.audit "
+				     "WHERE person = 'ann@example' "
+				     "AND subject = 'the clock is right'"),
+			 2);
+	/* and so is everybody who had doubts */
+	ck_assert_int_eq(clean_by(&seen, NULL, false).in_doubt, 0);
+}
+END_TEST
+
+/* ---- in a database that is published ---- */
+
+static enum once_verdict leave_a_result(void *self,
+					const struct once_message *msg,
+					struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	once_set_result(call, bytes("result"));
+	return ONCE_DONE;
+}
+
+/* A change stream of everything, as many have one. */
+START_TEST(results_are_stored_and_rows_removed_in_a_published_database)
+{
+	pg_fixture_run(&trial.pg, "SET client_min_messages = error; "
+				  "CREATE PUBLICATION everything "
+				  "FOR ALL TABLES");
+	trial_poison = leave_a_result;
+	mail_again(&mail);
+	for (size_t i = 0; i < mail.count; i++) {
+		mail_set_value(&mail, i, "poison");
+		mail.items[i].record.offset += 10;
+		mail_set_id(&mail, i,
+			    (const char[]){ 'n', (char)('0' + i), 0 });
+		mail_set_biz(&mail, i,
+			     (const char[]){ 'n', (char)('0' + i), 0 });
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 10);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.consume_log "
+				     "WHERE result = 'result'"),
+			 10);
+	age("true");
+	ck_assert_int_eq(clean().removed, 20);
+}
+END_TEST
+
 /* ---- beside others ---- */
 
 START_TEST(a_second_cleaner_of_a_scope_is_refused)
@@ -364,7 +611,7 @@ START_TEST(the_log_is_read_by_scope_and_those_without_a_route_are_told)
 	ck_assert_str_eq(scopes_read[1], "group/renamed");
 	ck_assert_int_eq(readings[1].known, 0);
 	ck_assert_int_eq(readings[1].rows, 1);
-	ck_assert_int_ge(readings[1].overdue_ms, 2 * DAY_MS);
+	ck_assert_int_eq(readings[1].overdue_ms, 0); /* nobody has said */
 	ck_assert_str_eq(scopes_read[2], "group/trial");
 	ck_assert_int_eq(readings[2].known, 1);
 	ck_assert_uint_eq(readings[2].index, 0);
@@ -372,6 +619,12 @@ START_TEST(the_log_is_read_by_scope_and_those_without_a_route_are_told)
 	ck_assert_int_eq(readings[2].exact, 1);
 	ck_assert_int_eq(readings[2].overdue_ms, 0);
 	ck_assert_int_eq(run_round(cleaner).removed, 0); /* not its scope */
+	pg_fixture_run(&trial.pg,
+		       "INSERT INTO once.consumer_group (consumer_id, "
+		       "group_name, retention_ms) SELECT id, 'g', 86400000 "
+		       "FROM once.consumer WHERE scope = 'group/renamed'");
+	read_all(cleaner);
+	ck_assert_int_ge(readings[1].overdue_ms, 2 * DAY_MS);
 	reading_count = 0;
 	ck_assert_int_eq(once_log_read(
 				 &(struct once_cleaner_options){
@@ -488,6 +741,24 @@ int main(void)
 		       tenures_that_have_ended_are_forgotten_after_as_long);
 	tcase_add_test(tests,
 		       a_long_tenure_is_forgotten_only_when_its_end_is_old);
+	tcase_add_loop_test(
+		tests, the_longest_retention_of_a_scopes_groups_counts, 0, 5);
+	tcase_add_test(
+		tests,
+		somebody_elses_scope_is_cleaned_by_what_its_groups_have_said);
+	tcase_add_test(tests,
+		       nothing_is_removed_by_a_clock_that_nobody_has_watched);
+	tcase_add_test(tests, an_hour_without_a_cleaner_is_no_doubt);
+	tcase_add_test(tests, messages_of_that_time_prove_it);
+	tcase_add_test(tests,
+		       a_program_that_has_watched_it_knows_whether_it_was_set);
+	tcase_add_test(tests, a_clock_that_was_set_back_is_doubted_too);
+	tcase_add_test(
+		tests,
+		a_person_who_says_that_it_is_right_is_believed_and_written_down);
+	tcase_add_test(
+		tests,
+		results_are_stored_and_rows_removed_in_a_published_database);
 	tcase_add_test(tests, a_second_cleaner_of_a_scope_is_refused);
 	tcase_add_test(tests,
 		       a_row_that_somebody_holds_is_passed_over_without_a_wait);

@@ -139,6 +139,42 @@ static enum once_verdict say_nonsense(void *self,
 	return (enum once_verdict)17;
 }
 
+/* Who dies later, idle or at work on others, didn't die of it. */
+static const enum once_verdict each[] = { ONCE_DONE, ONCE_RETRY, ONCE_REJECT,
+					  ONCE_PAUSE };
+
+START_TEST(whatever_ends_an_attempt_nothing_is_left_in_hand)
+{
+	const struct once_instance instance = {
+		"6f2c1d5e-8a44-4c0e-9d4b-0123456789ab", "group", "here", 1
+	};
+	const struct once_route *routes[] = { trial.routes[0] };
+	const struct once_session_options options = {
+		.conninfo = trial.pg.conninfo,
+		.routes = routes,
+		.route_count = 1,
+		.instance = &instance,
+	};
+	struct once_session *session;
+
+	ck_assert_int_eq(once_session_create(&options, &session, &trial.err),
+			 ONCE_OK);
+	verdict = each[_i];
+	trial_poison = say;
+	mail_init(&mail, 1);
+	mail_set_value(&mail, 0, "poison");
+	ck_assert_int_eq(
+		once_session_brace(session, &mail.items[0], &trial.err),
+		ONCE_OK);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.in_hand"), 1);
+	trial_run_by(&trial, session, &mail, ONCE_OK);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.in_hand"), 0);
+	once_session_destroy(session);
+}
+END_TEST
+
 START_TEST(a_number_that_is_no_verdict_is_dead)
 {
 	mail_init(&mail, 2);
@@ -379,6 +415,8 @@ int main(void)
 		said,
 		another_message_at_the_same_offset_is_parked_beside_the_first);
 	tcase_add_test(said, a_pause_counts_no_attempt);
+	tcase_add_loop_test(
+		said, whatever_ends_an_attempt_nothing_is_left_in_hand, 0, 4);
 	tcase_add_test(said, a_number_that_is_no_verdict_is_dead);
 	tcase_add_test(said, where_the_first_is_rolled_back_the_second_runs);
 	tcase_add_test(said,

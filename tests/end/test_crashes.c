@@ -9,6 +9,7 @@
 #include <http_get.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define COUNT(letters) (sizeof(letters) / sizeof(*(letters)))
 
@@ -104,6 +105,64 @@ START_TEST(a_parked_message_that_kills_its_process_is_dead_after_as_many)
 		"'reject'::bytea, 'die'::bytea)");
 	ck_assert_int_eq(live_until_parked(&onced), 3);
 	onced_fixture_check_effects(&fixture, 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* Put off for long, and nobody's attempt is under way. */
+static bool is_put_off(void *arg)
+{
+	static const struct timespec attempt = { 0, 300000000 };
+	struct onced_fixture *fixture = arg;
+
+	pg_fixture_run(&fixture->pg,
+		       "UPDATE once.parked SET retry_at = now() + interval "
+		       "'1 hour' WHERE retry_at < now() + interval '30 min'");
+	nanosleep(&attempt, NULL);
+	return pg_fixture_get_int64(&fixture->pg,
+				    "SELECT count(*) FROM once.parked "
+				    "WHERE retry_at > now() + interval "
+				    "'30 min'") == 1;
+}
+
+/* Each lane has had it in hand, none has it now; of the process that is killed
+ * it is known only that it did nothing. */
+START_TEST(an_idle_process_that_is_killed_has_died_of_nothing)
+{
+	static const struct letter letters[] = {
+		{ 0, "m1", "b1", "fail", "v" },
+	};
+	struct onced_options options = { .instance_id = "a",
+					 .lanes = "4",
+					 .attempts = "0",
+					 .route = "    order: none\n" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send(&fixture, letters, COUNT(letters));
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture,
+			       "SELECT count(*) FROM once.parked "
+			       "WHERE attempts >= 25",
+			       1, WAIT_MS);
+	ck_assert(wait_until(is_put_off, &fixture, WAIT_MS));
+	onced_kill(&onced);
+	pg_fixture_run(&fixture.pg, "UPDATE once.parked SET attempts = 100, "
+				    "retry_at = now()");
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture,
+			       "SELECT count(*) FROM once.parked "
+			       "WHERE state = 'dead' OR attempts > 102",
+			       1, WAIT_MS);
+	ck_assert_int_eq(
+		pg_fixture_get_int64(&fixture.pg,
+				     "SELECT count(*) FROM once.parked "
+				     "WHERE state = 'waiting' "
+				     "AND crashes = 0"),
+		1);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }
@@ -216,6 +275,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_parked_message_that_kills_its_process_is_dead_after_as_many);
+	tcase_add_test(tests,
+		       an_idle_process_that_is_killed_has_died_of_nothing);
 	tcase_add_test(tests, what_was_stopped_cleanly_makes_nobody_careful);
 	tcase_add_test(tests,
 		       a_handler_that_does_not_return_is_told_and_cut_off);

@@ -192,9 +192,9 @@ START_TEST(redrives_of_what_fails_leave_one_row_as_it_was)
 		count(&shell,
 		      "SELECT count(*) FROM once.parked AS p, before AS b "
 		      "WHERE (p.header_names, p.header_values, p.value, "
-		      "p.reason, p.cause, p.parked_at) = (b.header_names, "
-		      "b.header_values, b.value, b.reason, b.cause, "
-		      "b.parked_at) AND p.key IS NULL"),
+		      "p.reason, p.cause) = (b.header_names, "
+		      "b.header_values, b.value, b.reason, b.cause) "
+		      "AND p.parked_at > b.parked_at AND p.key IS NULL"),
 		1);
 	ck_assert_int_eq(onced_stop(&shell.onced), 0);
 	fini(&shell);
@@ -404,7 +404,7 @@ static const struct {
 	{ { "list", "--limit", "0" }, "from 1 to" },
 	{ { "list", "--route", "efect" }, "did you mean \"effect\"" },
 	{ { "list", "--route", "old" }, "--scope" },
-	{ { "list", "--route", "effect", "--scope", "x" }, "not both" },
+	{ { "list", "--route", "effect", "--scope", "x" }, "only one" },
 	{ { "list", "--all" }, "see onced parked list --help" },
 	{ { "list", "--topic", "\xff" }, "UTF-8" },
 	{ { "redrive", "--state", "dead" }, "see onced parked redrive" },
@@ -449,6 +449,37 @@ START_TEST(a_scope_of_a_renamed_route_is_taken_with_a_word)
 }
 END_TEST
 
+/* It kept its scope, so nothing else tells that nobody takes it up. */
+START_TEST(what_waits_for_a_route_that_is_gone_is_told_and_given_to_another)
+{
+	static const struct letter letter = { 0, "m0", "b0", "broken", "v" };
+	struct shell shell;
+
+	init(&shell);
+	onced_start(&shell.onced, NULL);
+	deliver(&shell, &letter, 1);
+	onced_fixture_put_file(&shell.fixture, "fixed");
+	pg_fixture_run(&shell.fixture.pg,
+		       "UPDATE once.parked SET route = 'before'");
+	ck_assert_int_eq(parked(&shell, "redrive", "--all", NULL), 0);
+	check_output(&shell, "redriven: 1 message\n");
+	ck_assert_int_eq(parked(&shell, "list", NULL), 0);
+	check_output(&shell, ", for handler before of group ");
+	check_output(&shell, ", not of this configuration");
+	ck_assert_int_eq(onced_command(&shell.onced, "status", NULL), 0);
+	check_output(&shell, "before");
+	ck_assert_int_eq(count(&shell, count_effects), 0);
+	ck_assert_int_eq(parked(&shell, "redrive", "--to-route", "effect",
+				"--waiting", "--all", NULL),
+			 0);
+	check_output(&shell, "redriven: 1 message\n");
+	wait_for(&shell, count_rows, 0);
+	onced_fixture_check_effects(&shell.fixture, 1);
+	ck_assert_int_eq(onced_stop(&shell.onced), 0);
+	fini(&shell);
+}
+END_TEST
+
 START_TEST(help_comes_from_the_table)
 {
 	struct shell shell;
@@ -487,6 +518,9 @@ int main(void)
 	tcase_add_test(tests,
 		       an_empty_list_says_so_and_nothing_to_show_ends_with_1);
 	tcase_add_test(tests, nonsense_is_refused_with_what_to_write_instead);
+	tcase_add_test(
+		lanes,
+		what_waits_for_a_route_that_is_gone_is_told_and_given_to_another);
 	tcase_add_test(tests, a_scope_of_a_renamed_route_is_taken_with_a_word);
 	tcase_add_test(tests, help_comes_from_the_table);
 	suite_add_tcase(suite, lanes);

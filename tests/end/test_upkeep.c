@@ -259,11 +259,13 @@ START_TEST(gc_removes_what_is_old_and_tells_it_by_scope)
 	onced_check_output(&upkeep.onced, "nothing was changed");
 	ck_assert_int_eq(count_rows(&upkeep), SENT);
 	ck_assert_int_eq(call_gc(&upkeep, "--json", NULL), 0);
-	onced_check_output(&upkeep.onced,
-			   "\"has_route\":true,\"busy\":false,\"removed\":40,"
-			   "\"kept\":0,\"rows\":0,\"rows_exact\":true,"
-			   "\"oldest_age_seconds\":null,"
-			   "\"overdue_seconds\":0}]");
+	onced_check_output(
+		&upkeep.onced,
+		"\"has_route\":true,\"busy\":false,\"in_doubt\":false,"
+		"\"removed\":40,"
+		"\"kept\":0,\"rows\":0,\"rows_exact\":true,"
+		"\"oldest_age_seconds\":null,"
+		"\"overdue_seconds\":0}]");
 	ck_assert_int_eq(count_rows(&upkeep), 0);
 	onced_fixture_fini(&upkeep.fixture);
 }
@@ -321,7 +323,20 @@ START_TEST(a_scope_without_a_route_is_told_and_removed_only_by_name)
 	ck_assert_int_eq(count_rows(&upkeep), SENT);
 	ck_assert_int_eq(call_gc(&upkeep, "--scope", "no/name"), 64);
 	onced_check_output(&upkeep.onced, "no scope");
+	/* its retention is its own, not that of this configuration */
+	pg_fixture_run(&upkeep.fixture.pg,
+		       "UPDATE once.consumer_group SET retention_ms = "
+		       "30::bigint * 86400000");
 	ck_assert_int_eq(call_gc(&upkeep, "--scope", "old/name"), 0);
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	pg_fixture_run(&upkeep.fixture.pg,
+		       "UPDATE once.consumer_group SET retention_ms = NULL");
+	ck_assert_int_eq(call_gc(&upkeep, "--scope", "old/name"), 64);
+	onced_check_output(&upkeep.onced, "say it with --older-than");
+	ck_assert_int_eq(count_rows(&upkeep), SENT);
+	ck_assert_int_eq(call_gc(&upkeep, "--scope=old/name",
+				 "--older-than=1d"),
+			 0);
 	ck_assert_int_eq(count_rows(&upkeep), 0);
 	ck_assert_int_eq(
 		pg_fixture_get_int64(&upkeep.fixture.pg,

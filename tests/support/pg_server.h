@@ -14,8 +14,9 @@ struct pg_server {
 	struct process process;
 	int port;
 	char data[PATH_MAX];
-	char log[PATH_MAX]; /* all that it logged, restarts included */
-	char conninfo[128]; /* its superuser, database postgres, by TCP */
+	char log[PATH_MAX];   /* all that it logged, restarts included */
+	char clock[PATH_MAX]; /* the file that sets its clock; "": ours */
+	char conninfo[128];   /* its superuser, database postgres, by TCP */
 };
 
 /* initdb and start. `settings`: "name=value" on top of ours, NULL-terminated;
@@ -24,6 +25,11 @@ struct pg_server {
 enum once_status pg_server_create(struct pg_server *server,
 				  const char *const *settings,
 				  struct once_error *err) ONCE_MUST_CHECK;
+/* With a clock that a test sets. CONFIG: libfaketime isn't installed. */
+enum once_status pg_server_create_with_clock(
+	struct pg_server *server, struct once_error *err) ONCE_MUST_CHECK;
+/* "+40d": it is as far ahead of ours from now on; "+0". */
+void pg_server_set_clock(const struct pg_server *server, const char *offset);
 /* A copy of `primary` that follows it and answers questions (a hot standby);
  * returns when it answers. As above. */
 enum once_status pg_server_create_standby(

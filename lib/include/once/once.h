@@ -200,7 +200,10 @@ struct once_session_options {
 	const struct once_route *const *routes; /* outlive the session */
 	size_t route_count;
 	const struct once_instance *instance; /* outlives it; NULL: none */
-	struct once_prefilter *prefilter;     /* shared; outlives it; or NULL */
+	int64_t retention_ms; /* how long the instance's group wants rows of the
+				log to be kept, whoever cleans it; -1: for
+				ever; 0: that isn't said */
+	struct once_prefilter *prefilter; /* shared; outlives it; or NULL */
 	size_t max_messages; /* of a transaction, aside those that a prefilter
 				has a mark of or that are plain duplicates;
 				0: no limit */
@@ -225,6 +228,11 @@ ONCE_API void once_session_destroy(struct once_session *session);
 /* Connect if that is needed. TRANSIENT: the server isn't there now. CONFIG: the
  * schema is missing or of another version. DENIED: the role lacks a grant. */
 ONCE_API enum once_status once_session_connect(
+	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
+
+/* Is the schema still one that this library runs on? Somebody may have migrated
+ * it. CONFIG: not any more, and it won't be by itself. */
+ONCE_API enum once_status once_session_check_schema(
 	struct once_session *session, struct once_error *err) ONCE_MUST_CHECK;
 
 /* How often it has connected. When it rises, the server may be another one (a
@@ -566,7 +574,8 @@ ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
 				       once_migration_f *told, void *arg,
 				       struct once_error *err) ONCE_MUST_CHECK;
 
-/* Is the schema one this library knows? CONFIG names both versions. */
+/* Is the schema one this library runs on? CONFIG names the versions, or the
+ * tables that are published and can't be written. */
 ONCE_API enum once_status once_schema_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */

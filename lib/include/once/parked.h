@@ -44,10 +44,13 @@ struct once_parked_filter {
 	const int64_t *offset;
 	/* Exactly its msg_id, its biz_id, or its Kafka key. */
 	struct once_bytes key;
-	/* Since it was parked first, by the database's clock; 0: any time. */
+	/* Since it was parked last, by the database's clock; 0: any time. */
 	int64_t older_than_ms;
 	int64_t newer_than_ms;
 	int64_t limit; /* 0: none */
+	/* Of a scope that groups share: those for this group's handlers, or
+	 * for anybody's. NULL: all. */
+	const char *for_group;
 };
 
 /* A parked message. All of it is borrowed and ends with the call. */
@@ -69,6 +72,8 @@ struct once_parked_message {
 	const char *parked_at;    /* "2026-01-31T23:59:59Z" */
 	const char *retry_at;     /* likewise; "": it isn't waiting */
 	int64_t value_bytes;      /* -1: a tombstone */
+	const char *group;        /* whose handler takes it up; "": any that */
+	const char *route;        /* has its scope */
 
 	/* Of once_parked_show() only. */
 	struct once_bytes key;
@@ -98,6 +103,10 @@ struct once_parked_order {
 	struct once_parked_filter filter;
 	const char *person; /* "name@host", for once.audit */
 	int dry_run;        /* only count */
+	/* Of a redrive: from now on they are for this route, which has their
+	 * scope. Then waiting ones may be meant, too. NULL: as before. */
+	const char *to_group;
+	const char *to_route;
 };
 
 struct once_parked_result {

@@ -19,15 +19,34 @@ extern "C" {
 
 struct once_cleaner;
 
+/* When the database's clock was last found right by this program: its time, and
+ * that of a clock of ours that nobody sets. All zero: never. */
+struct once_clock_seen {
+	int64_t database_ms;
+	int64_t own_ms;
+};
+
+/* The time of what the source of messages brought last, in ms since 1970; 0:
+ * nothing yet. Threads: the cleaner's. */
+typedef int64_t once_source_time_f(void *arg);
+
 struct once_cleaner_options {
 	const char *conninfo;
 	const char *application_name; /* for pg_stat_activity */
 	const char *const *scopes;    /* they outlive it */
 	size_t scope_count;
-	int64_t retention_ms; /* -1: for ever, nothing is removed */
+	int64_t retention_ms; /* -1: for ever, nothing is removed; 0: only
+			       * what the groups of a scope have said counts */
 	int dry_run;          /* only count */
 	const char *person;   /* NULL: else each transaction that removes */
 	const char *subject;  /* something says so in once.audit: who, what */
+
+	/* What else speaks for the database's clock. */
+	struct once_clock_seen *clocks;  /* by scope; they outlive it, to be
+					  * given to the next; NULL: none */
+	once_source_time_f *source_time; /* NULL: none */
+	void *source_arg;
+	int clock_is_right; /* a person says so */
 };
 
 /* Connect. TRANSIENT: the server isn't there now. CONFIG: the schema is another
@@ -44,9 +63,12 @@ struct once_clean_step {
 	int64_t removed; /* dry_run: would be */
 	int64_t kept;    /* old, but a group may read them again */
 	int64_t took_ms;
-	int busy;       /* another cleaner has this scope now */
-	int scope_done; /* until the next round */
-	int round_done; /* the next step begins a new round */
+	int busy;     /* another cleaner has this scope now */
+	int in_doubt; /* nothing of it is removed: the database's clock may be
+		       * wrong, */
+	char doubt[256]; /* as this says, and what to do; else "" */
+	int scope_done;  /* until the next round */
+	int round_done;  /* the next step begins a new round */
 };
 
 /*
@@ -54,8 +76,12 @@ struct once_clean_step {
  * fifth of a second. It waits for nobody's lock. A round goes over each scope
  * once, from its oldest row on.
  *
- * Errors: TRANSIENT and the others leave the database as it was before the
- * step; close the cleaner.
+ * The longest retention counts that a group has said for the scope (by its
+ * instances, see once_instance) or the options say.
+ *
+ * Errors: INVALID, nobody has said how long the rows of the scope are kept;
+ * TRANSIENT and the others. They leave the database as it was before the step;
+ * close the cleaner.
  */
 ONCE_API enum once_status once_cleaner_step(
 	struct once_cleaner *cleaner, struct once_clean_step *ret_step,
