@@ -128,14 +128,16 @@ static void watch(struct once_session *session, const struct once__work *work,
 	atomic_store_explicit(&seen->offset, record->offset,
 			      memory_order_relaxed);
 	atomic_store_explicit(&seen->began_ms, began_ms, memory_order_release);
+	atomic_store_explicit(&session->moved_ms, began_ms,
+			      memory_order_relaxed);
 }
 
 static enum once__call_result call_handler(struct once__batch *batch,
-					   struct once__work *work)
+					   struct once__work *work,
+					   int64_t began_ns)
 {
 	struct once_session *session = batch->session;
 	int64_t timeout_ms = work->route->timeout_ms;
-	int64_t began_ns = clock_ns();
 	int64_t began_ms = began_ns / 1000000;
 	enum once__call_result result;
 	struct once_call call = {
@@ -169,30 +171,42 @@ static bool is_to_be_called(struct once__work *work)
 	       once__handler_duplicate(work->route->handler) != NULL;
 }
 
-static bool handle_one(struct once__batch *batch, struct once__work *work)
+static bool handle_one(struct once__batch *batch, struct once__work *work,
+		       int64_t now_ns)
 {
+	struct once__pg *pg = batch->session->pg;
+	size_t kept = once__pg_kept(pg);
 	enum once__call_result result;
 
-	result = call_handler(batch, work);
+	if (batch->calls++ == 0)
+		batch->called_ns = now_ns;
+	result = call_handler(batch, work, now_ns);
+	once__pg_forget(pg, kept);
 	batch->has_verdict = result == ONCE__CALL_VERDICT;
-	return result == ONCE__CALL_DONE &&
-	       once__pg_failure(batch->session->pg) == NULL;
+	return result == ONCE__CALL_DONE && once__pg_failure(pg) == NULL;
 }
 
-bool once__batch_handle(struct once__batch *batch, size_t from, size_t to)
+bool once__batch_handle(struct once__batch *batch, size_t from, size_t *to)
 {
 	int64_t limit_ms = 0;
 
-	for (size_t i = from; i < to; i++) {
+	for (size_t i = from; i < *to; i++) {
 		struct once__work *work = &batch->works[i];
+		int64_t now_ns;
 
 		if (!is_to_be_called(work))
 			continue;
+		now_ns = clock_ns();
+		if (once__batch_try_is_over(batch, now_ns)) {
+			*to = i;
+			batch->fitted = false; /* it might hold no more */
+			break;
+		}
 		if (work->route->timeout_ms != limit_ms) {
 			limit_ms = work->route->timeout_ms;
 			limit_statements(batch, limit_ms);
 		}
-		if (!handle_one(batch, work))
+		if (!handle_one(batch, work, now_ns))
 			return false;
 	}
 	once__collect_send(&batch->session->collection, batch->session->pg);

@@ -9,11 +9,20 @@
 
 /* ---- transactions ---- */
 
+size_t once__pg_kept(const struct once__pg *pg)
+{
+	return pg->kept_count;
+}
+
+void once__pg_forget(struct once__pg *pg, size_t kept)
+{
+	while (pg->kept_count > kept)
+		PQclear(pg->kept[--pg->kept_count]);
+}
+
 void once__pg_clear(struct once__pg *pg)
 {
-	for (size_t i = 0; i < pg->kept_count; i++)
-		PQclear(pg->kept[i]);
-	pg->kept_count = 0;
+	once__pg_forget(pg, 0);
 	if (!pg->lost)
 		pg->failed = false;
 }
@@ -232,6 +241,11 @@ refused:
 fail:
 	once__pg_close(pg);
 	return status;
+}
+
+void once__pg_watch(struct once__pg *pg, atomic_llong *moved_ms)
+{
+	pg->moved_ms = moved_ms;
 }
 
 static bool is_on(const struct once__pg *pg, const char *parameter)

@@ -2,6 +2,7 @@
  * What the server owes. The idea to hold: `queue` mirrors it, in order, so each
  * answer finds the message it belongs to.
  */
+#include "clock.h"
 #include "pg_impl.h"
 
 #include <errno.h>
@@ -121,9 +122,13 @@ void once__pg_wait_for(struct once__pg *pg, short events, int timeout_ms)
 		once__pg_lose(pg);
 		return;
 	}
-	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
-	    !PQconsumeInput(pg->conn))
+	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) == 0)
+		return;
+	if (!PQconsumeInput(pg->conn))
 		once__pg_lose(pg);
+	if (pg->moved_ms != NULL)
+		atomic_store_explicit(pg->moved_ms, clock_ms(),
+				      memory_order_relaxed);
 }
 
 /* Move bytes both ways. Waiting is for who has asked for an answer. */

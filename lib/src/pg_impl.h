@@ -35,6 +35,7 @@ struct once__pg_owed {
 struct once__pg {
 	PGconn *conn;
 	enum once_isolation isolation;
+	atomic_llong *moved_ms; /* NULL: nobody wants to know */
 	struct once__pg_statements statements;
 
 	struct once__pg_owed *queue; /* a ring */
