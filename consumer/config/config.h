@@ -62,6 +62,7 @@ struct prefilter_config {
 struct batch_config {
 	size_t max_messages;
 	size_t max_bytes;
+	int64_t max_time_ms;
 };
 
 struct retry_config {

@@ -28,7 +28,10 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->address = partition_address(partition);
 	order->parcel = parcel;
 	order->next_offset = partition->fetch_next;
-	mailbox_put(partition->lane->orders, order);
+	if (kind == ORDER_DROP) /* others wait for it */
+		mailbox_put_urgently(partition->lane->orders, order);
+	else
+		mailbox_put(partition->lane->orders, order);
 }
 
 void source_open(struct source *source, struct source_partition *partition)

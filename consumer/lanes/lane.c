@@ -74,14 +74,21 @@ void lane_get_view(struct lane *lane, struct lane_view *ret_view)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
 	int64_t since_ms = atomic_load(&lane->busy_since_ms);
+	int64_t now_ms = clock_ms();
+	int64_t still_ms = INT64_MAX;
 
 	(void)held;
 	ret_view->database_reached = lane->database_reached;
 	ret_view->outdated = lane->told_outdated;
-	ret_view->busy_ms = since_ms == 0 ? 0 : clock_ms() - since_ms;
+	ret_view->busy_ms = since_ms == 0 ? 0 : now_ms - since_ms;
+	ret_view->still_ms = ret_view->busy_ms;
 	ret_view->call.began_ms = 0;
-	if (lane->session != NULL)
+	if (lane->session != NULL) {
 		once_session_get_call(lane->session, &ret_view->call);
+		still_ms = now_ms - once_session_moved_ms(lane->session);
+	}
+	if (still_ms < ret_view->still_ms)
+		ret_view->still_ms = still_ms;
 	memcpy(ret_view->trouble, lane->trouble.text,
 	       sizeof(ret_view->trouble));
 }
@@ -287,6 +294,8 @@ static void work_once(struct lane *lane)
 	run_batch(lane);
 	if (lane->refused)
 		return; /* reading says nothing of writing: a full disk */
+	if (mailbox_is_urgent(&lane->orders))
+		return;
 	run_waiting(lane);
 	survey(lane);
 }
@@ -304,6 +313,15 @@ static void tell_opened(struct lane *lane, enum once_status status,
 	pthread_cond_signal(&lane->changed);
 }
 
+/* Somebody else waits for a partition, or all end: what is done is committed,
+ * and orders are obeyed. */
+static int is_hurried(void *arg)
+{
+	const struct lane *lane = arg;
+
+	return mailbox_is_urgent(&lane->orders);
+}
+
 static enum once_status open_session(struct lane *lane, struct once_error *err)
 {
 	const struct lane_options *options = &lane->options;
@@ -319,10 +337,13 @@ static enum once_status open_session(struct lane *lane, struct once_error *err)
 		.retention_ms = options->cfg->retention_ms,
 		.prefilter = options->prefilter,
 		.max_messages = options->cfg->batch.max_messages,
+		.max_time_ms = options->cfg->batch.max_time_ms,
 		.lane = options->index,
 		.log = lane_work_log,
 		.meanwhile = lane_work_collect_ahead,
 		.meanwhile_arg = &lane->work,
+		.hurry = is_hurried,
+		.hurry_arg = lane,
 	};
 	enum once_status status =
 		once_session_create(&session_options, &lane->session, err);
@@ -445,7 +466,7 @@ void lane_ask_to_stop(struct lane *lane, bool last)
 		return;
 	lane->asked = true;
 	atomic_store(&lane->is_last, last);
-	mailbox_put(&lane->orders, &lane->stop);
+	mailbox_put_urgently(&lane->orders, &lane->stop);
 }
 
 bool lane_has_ended(const struct lane *lane)

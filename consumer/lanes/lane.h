@@ -30,7 +30,9 @@ struct lane_options {
 /* What others may know of a lane. */
 struct lane_view {
 	bool database_reached;
-	int64_t busy_ms;               /* in the present batch; 0: idle */
+	int64_t busy_ms;  /* in the present batch; 0: idle */
+	int64_t still_ms; /* of that, since something last happened in it: a
+			     call began, the database answered */
 	struct once_current_call call; /* of a handler; began_ms 0: none */
 	char trouble[512];             /* "" or why it waits */
 	bool outdated; /* by the schema: it won't work again by itself */

@@ -246,23 +246,13 @@ static void take_parcel(struct lane_work *work, const struct address *address,
 	strand->at = 0;
 }
 
-/* Nobody needs to settle its batch: whoever opens a partition of it next will
- * read what became of it. That holds for those that stay, too. */
-static void forget_unsettled(struct lane_work *work)
-{
-	if (!work->unsettled)
-		return;
-	work->unsettled = false;
-	lane_work_lose(work);
-}
-
 static void drop(struct lane_work *work, const struct address *address)
 {
 	struct parcel *parcel = NULL;
 	struct strand *strand;
 
 	forget_openings(work, address);
-	forget_unsettled(work);
+	lane_work_forget_unsettled(work);
 	strand = strands_find(&work->strands, address);
 	if (strand != NULL)
 		parcel = lane_work_remove(work, strand);

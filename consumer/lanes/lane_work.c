@@ -95,9 +95,9 @@ static void take_endings(struct lane_work *work)
 	fault_point("after_completion");
 }
 
-/* One of them isn't where we thought, and the transaction doesn't tell which.
- */
-void lane_work_lose(struct lane_work *work)
+/* The strands whose messages are still pending: the database has to be asked
+ * where they stand. */
+static void lose_strands(struct lane_work *work)
 {
 	for (size_t i = 0; i < work->batch.count; i++) {
 		struct strand *strand = work->batch.owners[i];
@@ -116,6 +116,16 @@ void lane_work_lose(struct lane_work *work)
 	}
 }
 
+/* The others are for the next batch: there was no time for them. */
+static size_t count_reached(const struct lane_batch *batch)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < batch->count; i++)
+		count += batch->items[i].ending != ONCE_PENDING_ENDING;
+	return count;
+}
+
 enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 {
 	struct numbers *numbers = work->options->numbers;
@@ -129,16 +139,21 @@ enum once_status lane_work_run(struct lane_work *work, struct once_error *err)
 	if (status == ONCE_OK)
 		status = once_session_run(work->session, work->batch.items,
 					  work->batch.count, &stats, err);
-	numbers_count_run(
-		numbers, work->options->index, &stats, status == ONCE_UNKNOWN,
-		(double)(clock_ns() - began_ns) / 1e9, work->batch.count);
+	numbers_count_run(numbers, work->options->index, &stats,
+			  status == ONCE_UNKNOWN,
+			  (double)(clock_ns() - began_ns) / 1e9,
+			  status == ONCE_OK ? count_reached(&work->batch)
+					    : work->batch.count);
 	if (status == ONCE_UNKNOWN) {
 		work->unsettled = true;
 		return status;
 	}
 	take_endings(work);
+	/* One of them isn't where we thought; the transaction doesn't tell
+	 * which.
+	 */
 	if (status == ONCE_FENCED)
-		lane_work_lose(work);
+		lose_strands(work);
 	return status;
 }
 
@@ -153,4 +168,14 @@ enum once_status lane_work_settle(struct lane_work *work,
 	work->unsettled = false;
 	take_endings(work);
 	return ONCE_OK;
+}
+
+/* What the batch's earlier transactions have ended is known, and stays so. */
+void lane_work_forget_unsettled(struct lane_work *work)
+{
+	if (!work->unsettled)
+		return;
+	work->unsettled = false;
+	take_endings(work);
+	lose_strands(work);
 }

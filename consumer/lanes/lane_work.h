@@ -78,9 +78,9 @@ enum once_status lane_work_run(struct lane_work *work, struct once_error *err);
 enum once_status lane_work_settle(struct lane_work *work,
 				  struct once_error *err);
 
-/* The strands of a batch whose messages are still pending: the database has to
- * be asked where they stand. */
-void lane_work_lose(struct lane_work *work);
+/* A partition goes: nobody needs to settle the batch, for whoever opens one of
+ * its partitions next will read what became of it. */
+void lane_work_forget_unsettled(struct lane_work *work);
 
 /* Take up a parked message, if one is due; report nothing: it is nobody's. */
 enum once_status lane_work_run_waiting(struct lane_work *work,

@@ -17,6 +17,7 @@ void mailbox_init(struct mailbox *mailbox, int wake_fd)
 	pthread_condattr_destroy(&monotonic);
 	mailbox->first = NULL;
 	mailbox->last = &mailbox->first;
+	atomic_init(&mailbox->urgent, false);
 	mailbox->wake_fd = wake_fd;
 }
 
@@ -36,16 +37,31 @@ static void wake(struct mailbox *mailbox)
 		return; /* full: the owner is awake */
 }
 
-void mailbox_put(struct mailbox *mailbox, void *mail)
+static void put(struct mailbox *mailbox, struct mail *added, bool urgent)
 {
-	struct mail *added = mail;
-
 	added->next = NULL;
 	pthread_mutex_lock(&mailbox->mutex);
 	*mailbox->last = added;
 	mailbox->last = &added->next;
+	if (urgent)
+		atomic_store(&mailbox->urgent, true);
 	pthread_mutex_unlock(&mailbox->mutex);
 	wake(mailbox);
+}
+
+void mailbox_put(struct mailbox *mailbox, void *mail)
+{
+	put(mailbox, mail, false);
+}
+
+void mailbox_put_urgently(struct mailbox *mailbox, void *mail)
+{
+	put(mailbox, mail, true);
+}
+
+bool mailbox_is_urgent(const struct mailbox *mailbox)
+{
+	return atomic_load_explicit(&mailbox->urgent, memory_order_relaxed);
 }
 
 static void wait_until_filled(struct mailbox *mailbox, int64_t wait_ms)
@@ -71,5 +87,6 @@ void *mailbox_take(struct mailbox *mailbox, int64_t wait_ms)
 	taken = mailbox->first;
 	mailbox->first = NULL;
 	mailbox->last = &mailbox->first;
+	atomic_store(&mailbox->urgent, false);
 	return taken;
 }

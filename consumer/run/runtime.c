@@ -74,10 +74,12 @@ static bool health(void *arg, struct text *why)
 		lane_get_view(runtime->lanes[i], &view);
 		if (watch_is_late(runtime->cfg, i, &view, why))
 			healthy = false;
-		if (view.busy_ms < limit_ms)
+		if (view.still_ms < limit_ms)
 			continue;
-		text_addf(why, "lane %u has been in one batch for %lld s\n", i,
-			  (long long)(view.busy_ms / 1000));
+		text_addf(why,
+			  "lane %u: no call began and the database answered "
+			  "nothing for %lld s\n",
+			  i, (long long)(view.still_ms / 1000));
 		healthy = false;
 	}
 	return healthy;

@@ -29,6 +29,9 @@
 #ifndef REBALANCES
 #define REBALANCES 0 /* without a reason of our own */
 #endif
+#ifndef INCREMENTAL
+#define INCREMENTAL 0 /* revokes of one partition; no others then */
+#endif
 #ifndef KICKS
 #define KICKS 0 /* a member is thrown out, and learns it later */
 #endif
@@ -122,14 +125,25 @@ byte fetch_next[PROCS * 2];
 byte handled_next[PROCS * 2];
 byte lane_of[PROCS * 2];
 bool waiting[PROCS]; /* in a revoke, for lanes to let go */
+#if INCREMENTAL
+byte going[PROCS]; /* partitions of that revoke; 0: all */
+#endif
 
 /* ---- lanes: by lane and partition ---- */
 
 byte strand[NL * 2]; /* the epoch; 0: none */
-byte strand_next[NL * 2];
+byte strand_next[NL * 2]; /* beyond `at`: in a run, and not said yet */
 byte at[NL * 2]; /* the parcel's first message not ended */
 byte till[NL * 2]; /* and its end; equal: no parcel */
 byte opening[NL * 2]; /* the epoch; 0: none */
+#ifdef RANGES
+bool running[NL]; /* a batch, of which a transaction is committed */
+#define IS_RUNNING(me) running[me]
+#define STEP atomic /* it chooses */
+#else
+#define IS_RUNNING(me) false
+#define STEP d_step
+#endif
 byte creating[NL * 2]; /* the offset to create the row with; NO_ROW: don't */
 
 /* ---- mail ---- */
@@ -144,6 +158,9 @@ chan reports[PROCS] = [8] of { mtype, byte, byte, byte, bool };
 /* ---- what is left of the faults ---- */
 
 byte rebalances = REBALANCES;
+#if INCREMENTAL
+byte incremental = INCREMENTAL;
+#endif
 byte kicks = KICKS;
 byte slow = SLOW;
 byte deaths = DEATHS;
@@ -278,7 +295,10 @@ end:	do
 /* ================= a lane ================= */
 
 #define HAS_PARCEL(me, p) (at[AT(me, p)] != till[AT(me, p)])
-#define PARCEL(me, p) SPAN(p, at[AT(me, p)], till[AT(me, p)])
+/* What is pending of it. */
+#define PARCEL(me, p) SPAN(p, FIRST(me, p), till[AT(me, p)])
+#define FIRST(me, p) (strand_next[AT(me, p)] > at[AT(me, p)] -> \
+		      strand_next[AT(me, p)] : at[AT(me, p)])
 #define BATCH(me) (PARCEL(me, 0) | PARCEL(me, 1))
 #define IS_OPENING(me) (opening[AT(me, 0)] != 0 || opening[AT(me, 1)] != 0)
 
@@ -296,12 +316,63 @@ inline forget_strand(me, p)
 	till[AT(me, p)] = 0
 }
 
+/* How far its messages have ended, and the parcel if that is all of it. */
+inline take_endings(me, p)
+{
+	if
+	:: HAS_PARCEL(me, p) && strand_next[AT(me, p)] > at[AT(me, p)] ->
+		report(me, HANDLED, p, strand[AT(me, p)],
+		       strand_next[AT(me, p)],
+		       strand_next[AT(me, p)] == till[AT(me, p)]);
+		at[AT(me, p)] = strand_next[AT(me, p)];
+		if
+		:: at[AT(me, p)] == till[AT(me, p)] ->
+			at[AT(me, p)] = 0;
+			till[AT(me, p)] = 0
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline end_run(me)
+{
+	take_endings(me, 0);
+	take_endings(me, 1);
+#ifdef RANGES
+	running[me] = false;
+#endif
+	forget_tx(me)
+}
+
+inline lose(me, p)
+{
+	if
+	:: PARCEL(me, p) != 0 ->
+		report(me, LOST, p, strand[AT(me, p)], 0, true);
+		forget_strand(me, p)
+	:: else
+	fi
+}
+
+/* Whoever opens a partition of it next reads what became of it. */
+inline forget_unsettled(me)
+{
+#ifdef NO_ENDINGS
+	forget_tx(me);
+#else
+	end_run(me);
+#endif
+	lose(me, 0);
+	lose(me, 1)
+}
+
 inline drop(me, p, ep)
 {
 	opening[AT(me, p)] = 0;
 	creating[AT(me, p)] = NO_ROW;
 	if
-	:: tx[me].state == DOUBT -> forget_tx(me)
+	:: tx[me].state == DOUBT -> forget_unsettled(me)
 	:: else
 	fi;
 	if
@@ -353,20 +424,69 @@ inline open(me, p)
 inline plan(me, p)
 {
 	if
-	:: HAS_PARCEL(me, p) ->
+	:: PARCEL(me, p) != 0 ->
 		tx[me].from[p] = strand_next[AT(me, p)];
 		tx[me].upto[p] = till[AT(me, p)]
 	:: else
 	fi
 }
 
+#define MOVES(me, p) (tx[me].from[p] != tx[me].upto[p])
+
+#ifdef RANGES
+#define TAKES(me, p) (tx[me].upto[p] - tx[me].from[p])
+
+inline normalize(me, p)
+{
+	if
+	:: !MOVES(me, p) ->
+		tx[me].from[p] = 0;
+		tx[me].upto[p] = 0
+	:: else
+	fi
+}
+
+/* All of the batch or any first part of each partition's: it was halved, was
+ * more than a transaction may have, or is cut. */
+inline choose_range(me)
+{
+	do
+	:: MOVES(me, 0) && TAKES(me, 0) + TAKES(me, 1) > 1 -> tx[me].upto[0]--
+	:: MOVES(me, 1) && TAKES(me, 0) + TAKES(me, 1) > 1 -> tx[me].upto[1]--
+	:: true -> break
+	od;
+	normalize(me, 0);
+	normalize(me, 1);
+	running[me] = true
+}
+
+/* Perhaps its time is over, or somebody waits. */
+inline go_on(me)
+{
+	forget_tx(me);
+	if
+	:: BATCH(me) != 0
+	:: true -> end_run(me)
+	fi
+}
+#else
+inline go_on(me)
+{
+	end_run(me)
+}
+#endif
+
 /* The first in order wins, in the log and in the batch. */
 inline claim(me)
 {
 	tx[me].state = CLAIMED;
-	tx[me].batch = BATCH(me);
 	plan(me, 0);
 	plan(me, 1);
+#ifdef RANGES
+	choose_range(me);
+#endif
+	tx[me].batch = (PARCEL(me, 0) & BELOW(0, tx[me].upto[0])) |
+		(PARCEL(me, 1) & BELOW(1, tx[me].upto[1]));
 #ifdef NO_CLAIM
 	tx[me].claimed = tx[me].batch;
 #else
@@ -376,31 +496,16 @@ inline claim(me)
 #endif
 }
 
-#define MOVES(me, p) (tx[me].from[p] != tx[me].upto[p])
 #ifdef NO_FENCE
 #define AGREES(me, p) true
 #else
 #define AGREES(me, p) (!MOVES(me, p) || position[p] == tx[me].from[p])
 #endif
 
-inline lose(me, p)
-{
-	if
-	:: MOVES(me, p) ->
-		report(me, LOST, p, strand[AT(me, p)], 0, true);
-		forget_strand(me, p)
-	:: else
-	fi
-}
-
 inline publish(me, p)
 {
 	if
-	:: MOVES(me, p) ->
-		strand_next[AT(me, p)] = tx[me].upto[p];
-		at[AT(me, p)] = 0;
-		till[AT(me, p)] = 0;
-		report(me, HANDLED, p, strand[AT(me, p)], tx[me].upto[p], true)
+	:: MOVES(me, p) -> strand_next[AT(me, p)] = tx[me].upto[p]
 	:: else
 	fi
 }
@@ -426,9 +531,9 @@ inline finish(me)
 		mark(me, 1)
 #endif
 	:: else ->
+		end_run(me);
 		lose(me, 0);
-		lose(me, 1);
-		forget_tx(me)
+		lose(me, 1)
 	fi
 }
 
@@ -444,16 +549,16 @@ inline settle(me)
 #endif
 		publish(me, 0);
 		publish(me, 1)
-	:: else /* as before the batch, which is collected again */
+	:: else /* as before the transaction: what is pending comes again */
 	fi;
-	forget_tx(me)
+	end_run(me)
 }
 
 /* The session is lost: nothing was committed, or nobody knows. */
 inline cut(me)
 {
 	if
-	:: tx[me].state == CLAIMED -> forget_tx(me)
+	:: tx[me].state == CLAIMED -> end_run(me)
 	:: tx[me].state == COMMITTING ->
 		leave_orphan(me);
 		tx[me].state = DOUBT
@@ -479,20 +584,21 @@ inline reread_all(me)
 }
 #endif
 
+#define IS_IDLE(me) (tx[me].state == NO_TX && !IS_RUNNING(me))
+
 proctype Lane(byte me)
 {
 	mtype kind;
 	byte p, ep, a, b;
 
 end:	do
-	:: d_step { (tx[me].state == NO_TX || tx[me].state == DOUBT) &&
+	:: d_step { (IS_IDLE(me) || tx[me].state == DOUBT) &&
 		    nempty(orders[me]) -> obey(me) }
 	:: d_step { tx[me].state == DOUBT -> settle(me) }
-	:: d_step { tx[me].state == NO_TX && opening[AT(me, 0)] != 0 ->
-		    open(me, 0) }
-	:: d_step { tx[me].state == NO_TX && opening[AT(me, 1)] != 0 ->
-		    open(me, 1) }
-	:: d_step { tx[me].state == NO_TX && !IS_OPENING(me) &&
+	:: d_step { IS_IDLE(me) && opening[AT(me, 0)] != 0 -> open(me, 0) }
+	:: d_step { IS_IDLE(me) && opening[AT(me, 1)] != 0 -> open(me, 1) }
+	:: STEP { tx[me].state == NO_TX &&
+		    (IS_RUNNING(me) || !IS_OPENING(me)) &&
 		    BATCH(me) != 0 && (RIVALS(BATCH(me)) & HELD(me)) == 0 ->
 		    claim(me) }
 	:: d_step { tx[me].state == CLAIMED &&
@@ -502,10 +608,10 @@ end:	do
 		    carry_out(me);
 		    publish(me, 0);
 		    publish(me, 1);
-		    forget_tx(me) }
+		    go_on(me) }
 	:: atomic { cuts > 0 && IS_OPEN(me) -> cuts--; cut(me) }
 #if FAILOVERS && !defined(NO_REREAD)
-	:: d_step { tx[me].state == NO_TX && cut_off[me] -> reread_all(me) }
+	:: d_step { IS_IDLE(me) && cut_off[me] -> reread_all(me) }
 #endif
 	od
 }
@@ -705,8 +811,28 @@ inline give_partitions(me)
 	:: CAN_COMMIT(me, 0) || CAN_COMMIT(me, 1) -> commit_on_timer(me)
 	:: true
 	fi;
+#if INCREMENTAL
+	if
+	:: going[me] != 0 -> leave_some(me)
+	:: else -> leave(me)
+	fi
+#else
 	leave(me)
+#endif
 }
+
+#if INCREMENTAL
+/* It stays a member, and the others go on. */
+inline leave_some(me)
+{
+	if
+	:: going[me] & 1 -> close_partition(me, 0)
+	:: else -> close_partition(me, 1)
+	fi;
+	given[me] = given[me] & ~going[me];
+	going[me] = 0
+}
+#endif
 
 inline lose_partitions(me)
 {
@@ -756,7 +882,11 @@ end:	do
 #define ANY(what) (member[0] == what || member[1] == what)
 #define OWNED (given[0] | given[1])
 #endif
+#if INCREMENTAL
+#define IS_UNBALANCED ANY(JOINING)
+#else
 #define IS_UNBALANCED (ANY(JOINING) || OWNED != 3)
+#endif
 
 inline choose_member(p)
 {
@@ -795,6 +925,29 @@ inline kick(pr)
 
 #define IS_SETTLED(pr) (member[pr] == IN && !waiting[pr])
 
+#if INCREMENTAL
+inline revoke_one(pr, p)
+{
+	incremental--;
+	waiting[pr] = true;
+	going[pr] = 1 << (p);
+	order_drop(pr, p)
+}
+
+/* What nobody has comes to one that has the other already. */
+inline give_back(pr)
+{
+	if
+	:: given[pr] & 1 ->
+		given[pr] = 3;
+		take_partition(pr, 1)
+	:: else ->
+		given[pr] = 3;
+		take_partition(pr, 0)
+	fi
+}
+#endif
+
 proctype Broker()
 {
 end:	do
@@ -802,6 +955,13 @@ end:	do
 	:: d_step { rebalances > 0 && IS_SETTLED(0) ->
 		    rebalances--; revoke(0) }
 	:: d_step { kicks > 0 && member[0] == IN -> kick(0) }
+#if INCREMENTAL
+	:: d_step { incremental > 0 && IS_SETTLED(0) && given[0] == 3 ->
+		    revoke_one(0, 0) }
+	:: d_step { incremental > 0 && IS_SETTLED(0) && given[0] == 3 ->
+		    revoke_one(0, 1) }
+	:: atomic { IS_SETTLED(0) && given[0] != 3 -> give_back(0) }
+#endif
 #if PROCS > 1
 	:: d_step { IS_UNBALANCED && IS_SETTLED(1) -> revoke(1) }
 	:: d_step { rebalances > 0 && IS_SETTLED(1) ->
@@ -836,6 +996,9 @@ inline kill_lane(l)
 	:: else
 	fi;
 	forget_tx(l);
+#ifdef RANGES
+	running[l] = false;
+#endif
 	forget_strand(l, 0);
 	forget_strand(l, 1);
 	opening[AT(l, 0)] = 0;
@@ -862,6 +1025,9 @@ inline kill(pr)
 	epoch[AT(pr, 0)] = 0;
 	epoch[AT(pr, 1)] = 0;
 	waiting[pr] = false;
+#if INCREMENTAL
+	going[pr] = 0;
+#endif
 	lost[pr] = false;
 	given[pr] = 0;
 	member[pr] = JOINING

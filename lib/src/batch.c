@@ -39,17 +39,21 @@ static enum once__try blame(struct once__batch *batch)
 	return ONCE__TRY_DECIDED;
 }
 
-/* Until it is committed, halved, or stopped. */
+/* Until it is committed, halved, or stopped. `to`, out: where what was tried
+ * last ends. */
 static enum once__try try_again_and_again(struct once__batch *batch,
-					  size_t from, size_t to,
+					  size_t from, size_t *to,
 					  struct once_error *err)
 {
+	size_t end = *to;
 	unsigned repeats = 0;
 	unsigned failures = 0;
 
 	for (;;) {
-		enum once__try what = once__batch_try(batch, from, to, err);
+		enum once__try what;
 
+		*to = end;
+		what = once__batch_try(batch, from, to, err);
 		if (what == ONCE__TRY_REPEAT && ++repeats <= MOST_REPEATS) {
 			batch->stats->repeated++;
 			pause_before_repeat(repeats);
@@ -60,27 +64,40 @@ static enum once__try try_again_and_again(struct once__batch *batch,
 			repeats = 0;
 		}
 		if (what == ONCE__TRY_DECIDED &&
-		    (++failures == 1 || to - from == 1))
+		    (++failures == 1 || *to - from == 1))
 			continue;
 		return what;
 	}
 }
 
 static enum once_status run_range(struct once__batch *batch, size_t from,
-				  size_t to, struct once_error *err)
+				  size_t *to, struct once_error *err);
+
+/* A half that was cut is the last one: what comes behind it has to wait. */
+static enum once_status run_halves(struct once__batch *batch, size_t from,
+				   size_t *to, struct once_error *err)
+{
+	size_t middle = from + (*to - from) / 2;
+	size_t reached = middle;
+	enum once_status status = run_range(batch, from, &reached, err);
+
+	if (status == ONCE_OK && reached == middle)
+		return run_range(batch, middle, to, err);
+	*to = reached;
+	return status;
+}
+
+/* `to`, out: all before it is committed. */
+static enum once_status run_range(struct once__batch *batch, size_t from,
+				  size_t *to, struct once_error *err)
 {
 	enum once__try what = try_again_and_again(batch, from, to, err);
-	size_t middle = from + (to - from) / 2;
-	enum once_status status;
 
 	if (what == ONCE__TRY_COMMITTED)
 		return ONCE_OK;
-	if (what == ONCE__TRY_STOP || to - from == 1)
+	if (what == ONCE__TRY_STOP || *to - from == 1)
 		return err->status;
-	status = run_range(batch, from, middle, err);
-	if (status != ONCE_OK)
-		return status;
-	return run_range(batch, middle, to, err);
+	return run_halves(batch, from, to, err);
 }
 
 /* Where a transaction that begins at `from` ends. What has a mark isn't
@@ -106,14 +123,17 @@ static size_t end_of_range(const struct once__batch *batch, size_t from)
 static enum once_status run_ranges(struct once__batch *batch,
 				   struct once_error *err)
 {
-	enum once_status status = ONCE_OK;
-	size_t to;
+	enum once_status status;
+	size_t from = 0;
 
-	for (size_t from = 0; from < batch->count && status == ONCE_OK;
-	     from = to) {
-		to = end_of_range(batch, from);
-		status = run_range(batch, from, to, err);
-	}
+	batch->run_ns = clock_ns();
+	do {
+		size_t to = end_of_range(batch, from);
+
+		status = run_range(batch, from, &to, err);
+		from = to;
+	} while (status == ONCE_OK && from < batch->count &&
+		 !once__batch_run_is_over(batch));
 	return status;
 }
 

@@ -6,6 +6,7 @@
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
  *	batch_handle.c      the calls of a try, and what limits them
+ *	batch_cut.c         when a try has had its time, and the run too
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
  *	batch_duplicates.c  messages that repeat one of the same batch
@@ -37,10 +38,13 @@ struct once__batch {
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
 	int64_t breathed_ms;          /* of this try: the server was told */
-	size_t called;                /* of this try: handlers */
-	const struct once__work *last_called;
+	size_t calls;                 /* of this try: handlers' functions */
+	int64_t called_ns;            /* of this try: when its calls began */
+	bool fitted;                  /* of this try: see once__batch_fit() */
+	int64_t run_ns;               /* when its run began */
+	const struct once__work *last_called; /* of this try */
 	bool restores_each; /* settings, after each call: see batch_handle.c */
-	struct once__note *notes; /* of this try: see batch_intercept.c */
+	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;
 	int64_t keys_ns; /* what it took to make it */
 	int64_t prefilter_ns;
@@ -76,9 +80,10 @@ enum once__try {
 	ONCE__TRY_STOP     /* `err` says why; nothing was committed */
 };
 
-/* Try works[from..to) in one transaction. */
+/* Try works[from..to) in one transaction. `to`, out: what was tried ends there,
+ * perhaps for want of time; the rest is as it was. */
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
-			       size_t to, struct once_error *err);
+			       size_t *to, struct once_error *err);
 
 /* The planned endings become true: their COMMIT was answered, or found. */
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
@@ -86,9 +91,20 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
 /* Its ending is, or is going to be, a row of once.parked. */
 bool once__work_is_parked(const struct once__work *work);
 
-/* Call the handlers for works[from..to); what they send isn't waited for.
- * false: a message was decided, or see once__pg_failure(). */
-bool once__batch_handle(struct once__batch *batch, size_t from, size_t to);
+/* Call the handlers for works[from..to), `to` as for once__batch_try(); what
+ * they send isn't waited for. false: a message was decided, or see
+ * once__pg_failure(). */
+bool once__batch_handle(struct once__batch *batch, size_t from, size_t *to);
+
+/* Before the claims: where works[from..to) has to end, so that there is time
+ * for all calls. */
+size_t once__batch_fit(struct once__batch *batch, size_t from, size_t to);
+/* After the calls of a try, and the answers to what they sent: how many fit? */
+void once__batch_learn(struct once__batch *batch);
+/* Before a call: is it one for the next transaction? */
+bool once__batch_try_is_over(const struct once__batch *batch, int64_t now_ns);
+/* After a COMMIT: does the rest of the batch wait for another run? */
+bool once__batch_run_is_over(const struct once__batch *batch);
 
 /* All is answered: has a handler left settings changed? false: see
  * once__pg_failure(). */
@@ -128,9 +144,11 @@ bool once__batch_has_stray(const struct once__batch *batch, size_t from,
 
 size_t once__batch_slots_needed(size_t count);
 
-/* Claim what works[from..to) plan to handle; sets `claimed` or `lost`. false:
- * see once__pg_failure(). */
-bool once__batch_claim(struct once__batch *batch, size_t from, size_t to);
+/* Claim what works[from..to) plan to handle, `to` as for once__batch_try();
+ * sets `claimed` or `lost`. false: see once__pg_failure(). */
+bool once__batch_claim(struct once__batch *batch, size_t from, size_t *to);
+/* Take the claims of works[from..to) back, in the same transaction. */
+void once__batch_unclaim(struct once__batch *batch, size_t from, size_t to);
 /* Queue the results that their handlers have set. */
 void once__batch_set_results(struct once__batch *batch, size_t from, size_t to);
 

@@ -198,17 +198,37 @@ static void expect(struct once__batch *batch, size_t from, size_t to)
 	once__log_expect(&batch->session->claims, plain, odd);
 }
 
-bool once__batch_claim(struct once__batch *batch, size_t from, size_t to)
+bool once__batch_claim(struct once__batch *batch, size_t from, size_t *to)
 {
-	if (!find_for_askers(batch, from, to) || !sift(batch, from, to) ||
-	    !claim(batch, from, to) || !find_for_losers(batch, from, to))
+	if (!find_for_askers(batch, from, *to) || !sift(batch, from, *to))
 		return false;
-	expect(batch, from, to);
-	if (once__batch_has_stray(batch, from, to)) /* halves part the two */
+	*to = once__batch_fit(batch, from, *to);
+	if (!claim(batch, from, *to) || !find_for_losers(batch, from, *to))
+		return false;
+	expect(batch, from, *to);
+	if (once__batch_has_stray(batch, from, *to)) /* halves part the two */
 		once__pg_fail(batch->session->pg, ONCE__PG_OURS, "P0001",
 			      "a message repeats one that wasn't new");
 	fault_point("after_claim");
 	return once__pg_failure(batch->session->pg) == NULL;
+}
+
+static bool is_claimed(const struct once__work *work)
+{
+	return work->claimed;
+}
+
+static bool unclaim(struct once__log *log, struct once__pg *pg,
+		    struct once__work *const *works, size_t count)
+{
+	once__log_unclaim(log, pg, works, count);
+	return true;
+}
+
+void once__batch_unclaim(struct once__batch *batch, size_t from, size_t to)
+{
+	(void)for_each_consumer(batch, pick(batch, from, to, is_claimed),
+				unclaim);
 }
 
 static bool has_result(const struct once__work *work)

@@ -118,14 +118,16 @@ static void watch(struct once_session *session, const struct once__work *work,
 	atomic_store_explicit(&seen->offset, record->offset,
 			      memory_order_relaxed);
 	atomic_store_explicit(&seen->began_ms, began_ms, memory_order_release);
+	atomic_store_explicit(&session->moved_ms, began_ms,
+			      memory_order_relaxed);
 }
 
 static enum once__call_result call_handler(struct once__batch *batch,
-					   struct once__work *work)
+					   struct once__work *work,
+					   int64_t began_ns)
 {
 	struct once_session *session = batch->session;
 	int64_t timeout_ms = work->route->timeout_ms;
-	int64_t began_ns = clock_ns();
 	int64_t began_ms = began_ns / 1000000;
 	enum once__call_result result;
 	struct once_call call = {
@@ -170,32 +172,44 @@ static void restore_after(struct once__batch *batch,
 		once__pg_restore(session->pg, (size_t)(work - batch->works));
 }
 
-static bool handle_one(struct once__batch *batch, struct once__work *work)
+static bool handle_one(struct once__batch *batch, struct once__work *work,
+		       int64_t now_ns)
 {
+	struct once__pg *pg = batch->session->pg;
+	size_t kept = once__pg_kept(pg);
 	enum once__call_result result;
 
-	once__pg_limit(batch->session->pg, work->route->timeout_ms);
-	result = call_handler(batch, work);
-	batch->has_verdict = result == ONCE__CALL_VERDICT;
-	batch->called++;
+	if (batch->calls++ == 0)
+		batch->called_ns = now_ns;
 	batch->last_called = work;
+	once__pg_limit(pg, work->route->timeout_ms);
+	result = call_handler(batch, work, now_ns);
+	once__pg_forget(pg, kept);
+	batch->has_verdict = result == ONCE__CALL_VERDICT;
 	if (result == ONCE__CALL_DONE)
 		restore_after(batch, work);
-	return result == ONCE__CALL_DONE &&
-	       once__pg_failure(batch->session->pg) == NULL;
+	return result == ONCE__CALL_DONE && once__pg_failure(pg) == NULL;
 }
 
-bool once__batch_handle(struct once__batch *batch, size_t from, size_t to)
+bool once__batch_handle(struct once__batch *batch, size_t from, size_t *to)
 {
-	batch->called = 0;
-	for (size_t i = from; i < to; i++) {
+	for (size_t i = from; i < *to; i++) {
 		struct once__work *work = &batch->works[i];
+		int64_t now_ns;
 
-		if (is_to_be_called(work) && !handle_one(batch, work))
+		if (!is_to_be_called(work))
+			continue;
+		now_ns = clock_ns();
+		if (once__batch_try_is_over(batch, now_ns)) {
+			*to = i;
+			batch->fitted = false; /* it might hold no more */
+			break;
+		}
+		if (!handle_one(batch, work, now_ns))
 			return false;
 	}
 	once__collect_send(&batch->session->collection, batch->session->pg);
-	if (batch->called > 0)
+	if (batch->calls > 0)
 		once__pg_restore(batch->session->pg, ONCE__PG_OURS);
 	fault_point("in_handler");
 	return once__pg_failure(batch->session->pg) == NULL;
@@ -235,7 +249,7 @@ bool once__batch_judge_settings(struct once__batch *batch)
 			is_anyones ? batch->last_called
 				   : &batch->works[strays[i].tag];
 
-		if (is_anyones && batch->called > 1) {
+		if (is_anyones && batch->calls > 1) {
 			batch->restores_each = true;
 			once__pg_fail(session->pg, ONCE__PG_OURS, "40001",
 				      "a handler left the session's settings "
@@ -259,7 +273,7 @@ static bool may_be_of_settings(const char *sqlstate)
 bool once__batch_may_be_spoilt(struct once__batch *batch,
 			       const struct once__pg_failure *failure)
 {
-	bool spoilt = batch->called > 1 && !batch->restores_each &&
+	bool spoilt = batch->calls > 1 && !batch->restores_each &&
 		      may_be_of_settings(failure->sqlstate);
 
 	if (!spoilt)

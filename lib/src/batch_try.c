@@ -39,18 +39,13 @@ static void plan_stop(struct once__move *move, const struct once__work *work)
 	move->stopped = true;
 }
 
-static void plan_work(struct once__batch *batch, struct once__work *work)
+static void plan_step(struct once__batch *batch, const struct once__work *work)
 {
 	struct once__move *move;
 
-	reset_work(work);
-	if (work->decided == ONCE_PENDING_ENDING)
-		once__outcome_plan(work, ONCE__OUTCOME_DONE);
 	if (work->strand == ONCE__NO_STRAND)
 		return;
 	move = &batch->moves[work->strand];
-	if (move->stopped)
-		work->planned = ONCE_HELD_ENDING;
 	if (!once_ending_is_final(work->planned)) {
 		plan_stop(move, work);
 		return;
@@ -60,12 +55,27 @@ static void plan_work(struct once__batch *batch, struct once__work *work)
 	move->last = work->msg.record;
 }
 
-static void reset_move(struct once__move *move)
+static void plan_work(struct once__batch *batch, struct once__work *work)
 {
-	move->next_offset = move->strand->next_offset;
-	move->attempts = move->strand->attempts;
-	move->last = NULL;
-	move->stopped = move->was_stopped;
+	reset_work(work);
+	if (work->decided == ONCE_PENDING_ENDING)
+		once__outcome_plan(work, ONCE__OUTCOME_DONE);
+	if (work->strand != ONCE__NO_STRAND &&
+	    batch->moves[work->strand].stopped)
+		work->planned = ONCE_HELD_ENDING;
+	plan_step(batch, work);
+}
+
+static void reset_moves(struct once__batch *batch)
+{
+	for (size_t i = 0; i < batch->move_count; i++) {
+		struct once__move *move = &batch->moves[i];
+
+		move->next_offset = move->strand->next_offset;
+		move->attempts = move->strand->attempts;
+		move->last = NULL;
+		move->stopped = move->was_stopped;
+	}
 }
 
 /* true: there is something to commit. */
@@ -73,8 +83,7 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 {
 	bool useful = false;
 
-	for (size_t i = 0; i < batch->move_count; i++)
-		reset_move(&batch->moves[i]);
+	reset_moves(batch);
 	for (size_t i = from; i < to; i++) {
 		plan_work(batch, &batch->works[i]);
 		useful =
@@ -83,6 +92,16 @@ static bool plan(struct once__batch *batch, size_t from, size_t to)
 	for (size_t i = 0; i < batch->move_count; i++)
 		useful = useful || once__move_is_useful(&batch->moves[i]);
 	return useful;
+}
+
+/* What was planned for works[to..end) isn't. */
+static void unplan(struct once__batch *batch, size_t from, size_t to,
+		   size_t end)
+{
+	once__batch_unclaim(batch, to, end);
+	reset_moves(batch);
+	for (size_t i = from; i < to; i++)
+		plan_step(batch, &batch->works[i]);
 }
 
 /* ---- finish ---- */
@@ -244,38 +263,44 @@ static void offer_wait(struct once__batch *batch, bool offered)
 				   offered ? use_the_wait : NULL, batch);
 }
 
-static bool claim(struct once__batch *batch, size_t from, size_t to)
+static bool claim(struct once__batch *batch, size_t from, size_t *to)
 {
 	bool done;
 
-	once__batch_find_duplicates(batch, from, to);
+	once__batch_find_duplicates(batch, from, *to);
 	offer_wait(batch, true);
 	done = once__batch_claim(batch, from, to);
 	offer_wait(batch, false);
 	return done;
 }
 
-static bool handle(struct once__batch *batch, size_t from, size_t to,
-		   bool *ret_fenced)
+static bool handle(struct once__batch *batch, size_t from, size_t *to,
+		   size_t end, bool *ret_fenced)
 {
 	if (!once__batch_handle(batch, from, to))
 		return false;
+	if (*to < end)
+		unplan(batch, from, *to, end);
 	offer_wait(batch, true);
-	return finish(batch, from, to, ret_fenced);
+	if (!finish(batch, from, *to, ret_fenced))
+		return false;
+	once__batch_learn(batch);
+	return true;
 }
 
-static bool work_through(struct once__batch *batch, size_t from, size_t to,
+static bool work_through(struct once__batch *batch, size_t from, size_t *to,
 			 bool *ret_fenced)
 {
 	struct once_run_stats *stats = batch->stats;
+	size_t end = *to;
 
 	batch->lap_ns = clock_ns();
 	return once__batch_lap(batch, &stats->prefilter_ns,
-			       once__batch_prove(batch, from, to)) &&
+			       once__batch_prove(batch, from, end)) &&
 	       once__batch_lap(batch, &stats->claim_ns,
 			       claim(batch, from, to)) &&
 	       once__batch_lap(batch, &stats->handler_ns,
-			       handle(batch, from, to, ret_fenced));
+			       handle(batch, from, to, end, ret_fenced));
 }
 
 /* A database that has lost their rows may have given the numbers to others. */
@@ -288,23 +313,25 @@ static void refresh_consumers(struct once__batch *batch, size_t from, size_t to)
 }
 
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
-			       size_t to, struct once_error *err)
+			       size_t *to, struct once_error *err)
 {
 	bool fenced = false;
 
 	batch->has_verdict = false;
 	batch->breathed_ms = 0;
-	if (!plan(batch, from, to)) {
-		once__batch_publish(batch, from, to);
+	batch->calls = 0;
+	batch->fitted = false;
+	if (!plan(batch, from, *to)) {
+		once__batch_publish(batch, from, *to);
 		return ONCE__TRY_COMMITTED;
 	}
 	/* Lost, if a handler has spoilt it in the try before. */
 	if (once_session_connect(batch->session, err) != ONCE_OK)
 		return ONCE__TRY_STOP;
-	refresh_consumers(batch, from, to);
+	refresh_consumers(batch, from, *to);
 	once__collect_reset(&batch->session->collection);
 	once__pg_begin(batch->session->pg);
-	if (!lock_parked(batch, from, to, &fenced) ||
+	if (!lock_parked(batch, from, *to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
 		return give_up(batch, judge(batch, err));
 	if (fenced) {
@@ -313,5 +340,5 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 			  "process left it");
 		return give_up(batch, ONCE__TRY_STOP);
 	}
-	return commit(batch, from, to, err);
+	return commit(batch, from, *to, err);
 }

@@ -44,6 +44,10 @@ static const char set_results_sql[] =
 	"FROM unnest($2::text[], $3::bytea[]) AS r (msg_id, result) "
 	"WHERE l.consumer_id = $1::bigint AND l.msg_id = r.msg_id";
 
+static const char unclaim_sql[] =
+	"DELETE FROM once.consume_log WHERE consumer_id = $1::bigint "
+	"AND msg_id = ANY ($2::text[])";
+
 static const char holds_sql[] =
 	"SELECT 1 FROM once.consume_log WHERE consumer_id = $1::bigint "
 	"AND msg_id = $2::text AND topic = $3::text "
@@ -160,6 +164,18 @@ bool once__log_claim(struct once__log *log, struct once__pg *pg,
 	if (log->careful == 0 && claim_all(log, pg, works, count))
 		return true;
 	return once__pg_failure(pg) == NULL && claim_new(log, pg, works, count);
+}
+
+void once__log_unclaim(struct once__log *log, struct once__pg *pg,
+		       struct once__work *const *works, size_t count)
+{
+	char consumer[24];
+
+	once__log_fill_keys(log, works, count);
+	once__pg_send(
+		pg, ONCE__PG_OURS, unclaim_sql,
+		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
+			    once__pg_array_param(&log->msg_ids)));
 }
 
 static unsigned expect(bool met, unsigned batches, unsigned left)

@@ -48,6 +48,11 @@ bool once__log_sift(struct once__log *log, struct once__pg *pg,
 bool once__log_claim(struct once__log *log, struct once__pg *pg,
 		     struct once__work *const *works, size_t count);
 
+/* Take back what was claimed in this transaction: it is as if they had never
+ * come. */
+void once__log_unclaim(struct once__log *log, struct once__pg *pg,
+		       struct once__work *const *works, size_t count);
+
 /* For those that weren't claimed: who was first. Sets `lost`, `stored`,
  * `stored_result`, `key_kind`. A row that has vanished since leaves `lost`
  * unset. */

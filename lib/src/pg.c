@@ -5,11 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+size_t once__pg_kept(const struct once__pg *pg)
+{
+	return pg->kept_count;
+}
+
+void once__pg_forget(struct once__pg *pg, size_t kept)
+{
+	while (pg->kept_count > kept)
+		PQclear(pg->kept[--pg->kept_count]);
+}
+
 void once__pg_clear(struct once__pg *pg)
 {
-	for (size_t i = 0; i < pg->kept_count; i++)
-		PQclear(pg->kept[i]);
-	pg->kept_count = 0;
+	once__pg_forget(pg, 0);
 	if (!pg->lost)
 		pg->failed = false;
 }

@@ -12,6 +12,7 @@
 #define ONCE__PG_H
 
 #include <once/once.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct once__pg;
@@ -78,6 +79,8 @@ enum once_status once__pg_open(const struct once__pg_options *options,
 			       struct once__pg **ret_pg,
 			       struct once_error *err);
 void once__pg_close(struct once__pg *pg);
+/* From now on `moved_ms` is when the server last said something. */
+void once__pg_watch(struct once__pg *pg, atomic_llong *moved_ms);
 bool once__pg_is_lost(const struct once__pg *pg);
 /* As far as the server has said it: a standby, or told to take no writes.
  * Before version 14 servers don't say it, and false is returned. */
@@ -101,6 +104,9 @@ const struct once_rows *once__pg_exec_binary(struct once__pg *pg, size_t tag,
 					     const char *sql,
 					     const struct once_param *params,
 					     size_t count);
+/* Free the rows that were got since `kept` of this transaction's were there. */
+size_t once__pg_kept(const struct once__pg *pg);
+void once__pg_forget(struct once__pg *pg, size_t kept);
 /* What to do the next time that this transaction waits for answers, once: the
  * server has something to work on. */
 typedef void once__pg_meanwhile_f(void *arg);

@@ -128,10 +128,14 @@ static bool look(struct once__pg *pg, short events, int64_t timeout_ms)
 		once__pg_lose(pg);
 		return true;
 	}
-	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) != 0 &&
-	    !PQconsumeInput(pg->conn))
+	if ((fd.revents & (POLLIN | POLLERR | POLLHUP)) == 0)
+		return ready > 0;
+	if (!PQconsumeInput(pg->conn))
 		once__pg_lose(pg);
-	return ready > 0;
+	if (pg->moved_ms != NULL)
+		atomic_store_explicit(pg->moved_ms, clock_ms(),
+				      memory_order_relaxed);
+	return true;
 }
 
 /* What is to be done next if it stays silent, and when. 0: give up. */

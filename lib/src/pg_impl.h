@@ -40,6 +40,7 @@ struct once__pg_owed {
 struct once__pg {
 	PGconn *conn;
 	struct once__pg_options options;
+	atomic_llong *moved_ms; /* NULL: nobody wants to know */
 	struct once__pg_statements statements;
 
 	struct once__pg_owed *queue; /* a ring */

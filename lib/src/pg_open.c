@@ -128,6 +128,11 @@ fail:
 	return status;
 }
 
+void once__pg_watch(struct once__pg *pg, atomic_llong *moved_ms)
+{
+	pg->moved_ms = moved_ms;
+}
+
 static bool is_on(const struct once__pg *pg, const char *parameter)
 {
 	const char *value = PQparameterStatus(pg->conn, parameter);

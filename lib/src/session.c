@@ -110,11 +110,15 @@ static bool copy_options(struct once_session *session,
 	session->instance = options->instance;
 	session->retention_ms = options->retention_ms;
 	session->max_messages = options->max_messages;
+	session->max_time_ns = options->max_time_ms * 1000000;
+	session->fit = SIZE_MAX;
 	session->lane = options->lane;
 	session->log = options->log;
 	session->log_arg = options->log_arg;
 	session->meanwhile = options->meanwhile;
 	session->meanwhile_arg = options->meanwhile_arg;
+	session->hurry = options->hurry;
+	session->hurry_arg = options->hurry_arg;
 	session->route_count = count;
 	session->routes = calloc(count + 1, sizeof(*session->routes));
 	session->instances = calloc(count + 1, sizeof(*session->instances));
@@ -260,6 +264,8 @@ enum once_status once_session_connect(struct once_session *session,
 	disconnect(session);
 	status = once__pg_open(&options, &session->pg, err);
 	if (status == ONCE_OK)
+		once__pg_watch(session->pg, &session->moved_ms);
+	if (status == ONCE_OK)
 		status = check_writable(session->pg, err);
 	if (status == ONCE_OK)
 		status = once__schema_check(session->pg, err);
@@ -369,6 +375,11 @@ void once_session_get_call(const struct once_session *session,
 	ret_call->topic = atomic_load(&watch->topic);
 	ret_call->partition = atomic_load(&watch->partition);
 	ret_call->offset = atomic_load(&watch->offset);
+}
+
+int64_t once_session_moved_ms(const struct once_session *session)
+{
+	return atomic_load_explicit(&session->moved_ms, memory_order_relaxed);
 }
 
 unsigned once_session_connections(const struct once_session *session)

@@ -35,11 +35,14 @@ struct once_session {
 	const struct once_instance *instance; /* NULL: none */
 	int64_t retention_ms;                 /* of its group; 0: not said */
 	size_t max_messages;                  /* 0: no limit */
+	int64_t max_time_ns;                  /* 0: no limit */
 	unsigned lane;
 	once_log_f *log;
 	void *log_arg;
 	once_meanwhile_f *meanwhile; /* NULL: none */
 	void *meanwhile_arg;
+	once_hurry_f *hurry; /* NULL: never */
+	void *hurry_arg;
 
 	const struct once_route **routes;
 	size_t route_count;
@@ -58,6 +61,8 @@ struct once_session {
 	unsigned arena;         /* the one that was taken last */
 	struct arena waiting;   /* of the last parked message taken up */
 	struct once__watch watch;
+	atomic_llong moved_ms;         /* see once_session_moved_ms() */
+	size_t fit;                    /* see once__batch_fit() */
 	struct once__batch *unsettled; /* in its arena; NULL: none */
 	struct once__batch *prepared;  /* in the other one; NULL: none */
 	bool in_hand;                  /* once.in_hand may have a row of ours */

@@ -30,7 +30,8 @@ static void create_servers(struct stage *stage)
 	proxy_start(&stage->to_kafka, stage->kafka.port + 2);
 }
 
-/* One of them is slow, so that transactions are open when partitions move. */
+/* One of them is slow, so that transactions are open when partitions move, and
+ * its batches are cut. */
 static void init_member(struct stage *stage, int number,
 			const struct stage_options *options)
 {
@@ -45,6 +46,7 @@ static void init_member(struct stage *stage, int number,
 			    "  answer_timeout: 4s\n",
 		.batch = "50",
 		.crashes = "0", /* none of them is a message's fault */
+		.max_time = number == 0 ? "40ms" : NULL,
 		.settings = number == 0 ? "delay_ms=3" : NULL,
 		.route = options->is_ordered ? NULL : "    order: none\n",
 		.prefilter = onced_both_prefilters(),

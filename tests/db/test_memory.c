@@ -1,13 +1,17 @@
 /*
  * test_memory.c - what couldn't be given to the server, since there was no
- * memory for it, is not taken for nothing.
+ * memory for it, is not taken for nothing; and a batch needs no more memory for
+ * answers than its largest call.
  */
 #include "pg_fixture.h"
 #include "servers.h"
 #include "suite.h"
 
-#include <pg.h>
+#include "trial.h"
+
+#include <call.h>
 #include <pg_array.h>
+#include <pg_impl.h>
 
 static struct pg_fixture fixture;
 static struct once__pg *pg;
@@ -72,6 +76,55 @@ START_TEST(an_element_of_an_array_that_could_not_be_built_fails_too)
 }
 END_TEST
 
+/* ---- the rows that handlers ask for ---- */
+
+static struct trial trial;
+static size_t kept[3]; /* when each call begins */
+
+static enum once_verdict read_much(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	static const char sql[] = "SELECT repeat('x', 1000000)";
+	const struct once_rows *rows;
+
+	(void)self;
+	kept[once_offset(msg)] = call->pg->kept_count;
+	for (int i = 0; i < 2; i++) {
+		rows = once_exec(call, sql, NULL, 0);
+		ck_assert_ptr_nonnull(rows);
+	}
+	ck_assert_uint_eq(once_rows_get(rows, 0, 0).size, 1000000);
+	return ONCE_DONE;
+}
+
+static const struct once_handler reading = { ONCE_HANDLER_ABI_FIELDS,
+					     .name = "reading",
+					     .handle = read_much };
+
+/* Those of the batch's own, which say who was there before, are still needed:
+ * its message 1 repeats what was handled before. */
+START_TEST(the_rows_of_a_call_end_with_it)
+{
+	struct once_route_options route = trial_route();
+	struct mail mail;
+
+	route.handler = &reading;
+	trial_init(&trial, &route, 1);
+	mail_init(&mail, 1);
+	mail_set_id(&mail, 0, "m1");
+	mail_set_biz(&mail, 0, "b1");
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	mail_init(&mail, 3);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_ending(mail.items[1], ONCE_DUPLICATE_ENDING);
+	ck_assert_uint_gt(kept[0], 0);
+	ck_assert_uint_eq(kept[2], kept[0]);
+	mail_fini(&mail);
+	trial_fini(&trial);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
@@ -84,6 +137,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		an_element_of_an_array_that_could_not_be_built_fails_too);
+	tcase_add_test(tests, the_rows_of_a_call_end_with_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

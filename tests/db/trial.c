@@ -94,6 +94,8 @@ struct once_session *trial_open_session(struct trial *trial,
 		.limits = trial->limits,
 		.meanwhile = trial->meanwhile,
 		.meanwhile_arg = trial->meanwhile_arg,
+		.max_time_ms = trial->max_time_ms,
+		.hurry = trial->hurry,
 	};
 	struct once_session *session = NULL;
 

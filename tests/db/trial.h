@@ -25,6 +25,8 @@ struct trial {
 	struct once_limits limits;        /* the same */
 	once_meanwhile_f *meanwhile;      /* the same */
 	void *meanwhile_arg;
+	int64_t max_time_ms; /* the same */
+	once_hurry_f *hurry; /* the same */
 	struct once_session *session;
 	struct once_run_stats stats; /* of the last run */
 	struct once_error err;

@@ -1,18 +1,22 @@
 /*
  * test_slow.c - handlers that take longer than a group allows. They run on
  * threads of their own, so the group never notices; and where another member
- * takes the partition away, the database decides whose work counts.
+ * takes the partition away, the database decides whose work counts. And batches
+ * of many calls, which are cut between two of them.
  */
 #include "onced_fixture.h"
 #include "servers.h"
 #include "suite.h"
 
 #include <clock.h>
+#include <time.h>
 
 enum {
 	WAIT_MS = 40000,
 	POLL_MS = 6000, /* the least that may be configured */
-	LOAD = 10
+	LOAD = 10,
+	CALLS = 60,     /* of 100 ms */
+	SLOW_CALLS = 40 /* of 300 ms */
 };
 
 static const struct letter slow[] = { { 0, "slow", "slow", "hang", "v" } };
@@ -100,6 +104,95 @@ START_TEST(a_partition_that_is_revoked_under_a_handler_is_handled_once)
 }
 END_TEST
 
+/* ---- a batch of many calls, none of which is long ---- */
+
+static int64_t count_effects(struct onced_fixture *fixture)
+{
+	return pg_fixture_get_int64(&fixture->pg,
+				    "SELECT count(*) FROM effect");
+}
+
+static void wait_for_effects(struct onced_fixture *fixture, int64_t count)
+{
+	int64_t end_ms = clock_ms() + WAIT_MS;
+
+	while (count_effects(fixture) < count && clock_ms() < end_ms)
+		nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+	ck_assert_int_ge(count_effects(fixture), count);
+}
+
+START_TEST(what_a_slow_batch_has_called_outlives_a_stop_and_a_kill)
+{
+	struct onced_options options = { .instance_id = "a",
+					 .lanes = "1",
+					 .shutdown = "2s",
+					 .settings = "delay_ms=100" };
+	struct onced_fixture fixture;
+	int64_t kept;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send_series(&fixture, 0, CALLS);
+	onced_start(&onced, NULL);
+	wait_for_effects(&fixture, CALLS / 6);
+	ck_assert_int_ge(onced_get_metric(&onced, "onced_transactions_total",
+					  "result=\"committed\""),
+			 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	kept = count_effects(&fixture);
+	ck_assert_int_eq(kept, onced_fixture_position(&fixture, 0));
+	ck_assert_int_lt(kept, CALLS);
+
+	onced_start(&onced, NULL);
+	wait_for_effects(&fixture, kept + CALLS / 6);
+	onced_kill(&onced);
+	kept = count_effects(&fixture);
+	ck_assert_int_eq(kept, onced_fixture_position(&fixture, 0));
+	ck_assert_int_lt(kept, CALLS);
+
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, CALLS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* All of it takes longer than a rebalance waits. */
+START_TEST(a_slow_batch_is_cut_for_a_rebalance_and_no_call_was_for_nothing)
+{
+	struct onced_options options[] = {
+		{ .name = "first", .lanes = "1", .settings = "delay_ms=300" },
+		{ .name = "second", .lanes = "1", .settings = "delay_ms=300" },
+	};
+	struct onced_fixture fixture;
+	struct onced first;
+	struct onced second;
+
+	onced_fixture_init(&fixture, 2);
+	onced_init(&first, &fixture, &options[0]);
+	onced_init(&second, &fixture, &options[1]);
+	onced_fixture_send_series(&fixture, 0, SLOW_CALLS);
+	onced_start(&first, NULL);
+	wait_for_effects(&fixture, 1);
+	ck_assert_int_lt(count_effects(&fixture), SLOW_CALLS);
+	onced_start(&second, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, SLOW_CALLS);
+	ck_assert(onced_has_logged(&first, "msg=\"revoked\""));
+	ck_assert(!onced_has_logged(&first, "didn't end within"));
+	ck_assert(
+		!onced_has_logged(&first, "isn't where this process left it"));
+	ck_assert_int_eq(onced_get_metric(&first, "onced_transactions_total",
+					  "result=\"rolled_back\""),
+			 0);
+	ck_assert_int_eq(onced_stop(&first), 0);
+	ck_assert_int_eq(onced_stop(&second), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("slow handlers");
@@ -112,6 +205,11 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_partition_that_is_revoked_under_a_handler_is_handled_once);
+	tcase_add_test(tests,
+		       what_a_slow_batch_has_called_outlives_a_stop_and_a_kill);
+	tcase_add_test(
+		tests,
+		a_slow_batch_is_cut_for_a_rebalance_and_no_call_was_for_nothing);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -107,6 +107,7 @@ struct onced_options {
 	const char *attempts;  /* "3" */
 	const char *crashes;   /* "2" */
 	const char *batch;     /* messages at most; "500" */
+	const char *max_time;  /* of a batch's calls; "1s" */
 	const char *settings;  /* one more of the handler's: "name=value" */
 	const char *memory;    /* kafka.max_memory; as a user has it */
 	const char *property;  /* one more of Kafka's: "name=value" */

@@ -69,6 +69,7 @@ static void write_process(FILE *file, const struct onced *onced,
 		"lanes: %s\n"
 		"batch:\n"
 		"  max_messages: %s\n"
+		"  max_time: %s\n"
 		"admin:\n"
 		"  listen: 127.0.0.1:%d\n"
 		"log:\n"
@@ -80,7 +81,8 @@ static void write_process(FILE *file, const struct onced *onced,
 		or_else(options->prefilter, ""),
 		or_else(options->retention, "forever"),
 		or_else(options->lanes, "2"), or_else(options->batch, "500"),
-		onced->port, or_else(options->log_level, "info"),
+		or_else(options->max_time, "1s"), onced->port,
+		or_else(options->log_level, "info"),
 		or_else(options->shutdown, "20s"));
 }
 

@@ -402,6 +402,27 @@ static int read_letters(struct mail *mail, int *next)
 	return count;
 }
 
+START_TEST(a_mailbox_is_urgent_until_the_letter_that_is_was_taken)
+{
+	struct mailbox mailbox;
+	struct mail first;
+	struct mail urgent;
+
+	mailbox_init(&mailbox, -1);
+	mailbox_put(&mailbox, &first);
+	ck_assert(!mailbox_is_urgent(&mailbox));
+	mailbox_put_urgently(&mailbox, &urgent);
+	ck_assert(mailbox_is_urgent(&mailbox));
+	ck_assert_ptr_eq(mailbox_take(&mailbox, 0), &first);
+	ck_assert_ptr_eq(first.next, &urgent);
+	ck_assert(!mailbox_is_urgent(&mailbox));
+	mailbox_put(&mailbox, &first);
+	ck_assert(!mailbox_is_urgent(&mailbox));
+	ck_assert_ptr_eq(mailbox_take(&mailbox, 0), &first);
+	mailbox_fini(&mailbox);
+}
+END_TEST
+
 START_TEST(every_letter_arrives_once_and_in_its_writers_order)
 {
 	pthread_t threads[WRITERS];
@@ -459,6 +480,8 @@ int main(void)
 		SIGABRT);
 	tcase_add_test(tests, a_strand_of_an_older_assignment_is_not_found);
 	tcase_add_test(tests, strands_take_turns);
+	tcase_add_test(tests,
+		       a_mailbox_is_urgent_until_the_letter_that_is_was_taken);
 	tcase_add_test(tests,
 		       every_letter_arrives_once_and_in_its_writers_order);
 	suite_add_tcase(suite, tests);

@@ -192,6 +192,11 @@ struct once_limits {
 	int64_t answer_ms;
 };
 
+/* Asked before each call of a handler but a transaction's first: is somebody
+ * waiting for this session? If so, what was called is committed, and the run
+ * ends. */
+typedef int once_hurry_f(void *arg);
+
 struct once_session_options {
 	const char *conninfo;         /* libpq's conninfo or URL */
 	const char *application_name; /* for pg_stat_activity */
@@ -207,12 +212,17 @@ struct once_session_options {
 	size_t max_messages; /* of a transaction, aside those that a prefilter
 				has a mark of or that are plain duplicates;
 				0: no limit */
+	int64_t max_time_ms; /* for so long a transaction goes on calling
+				handlers; then it is committed, and the run
+				ends; 0: no limit */
 	struct once_limits limits;
-	unsigned lane;   /* tells an instance's sessions apart */
-	once_log_f *log; /* NULL: silence */
+	unsigned lane;       /* tells an instance's sessions apart */
+	once_log_f *log;     /* NULL: silence */
 	void *log_arg;
 	once_meanwhile_f *meanwhile; /* NULL: nothing */
 	void *meanwhile_arg;
+	once_hurry_f *hurry; /* NULL: never */
+	void *hurry_arg;
 };
 
 struct once_session;
@@ -260,6 +270,10 @@ struct once_current_call {
 /* Threads: any. For who watches over handlers that don't return. */
 ONCE_API void once_session_get_call(const struct once_session *session,
 				    struct once_current_call *ret_call);
+
+/* When something last happened in a run: a call began, the database answered.
+ * Monotonic; 0: never. Threads: any. */
+ONCE_API int64_t once_session_moved_ms(const struct once_session *session);
 
 /* ---- batches ---- */
 
@@ -418,6 +432,10 @@ ONCE_API enum once_status once_session_prepare(
  *
  * A message that fails is taken out and the rest committed without it; later
  * ones of its strand are HELD. Ended items stay ended whatever is returned.
+ *
+ * With `max_time_ms` or `hurry` it may return OK before all is done: the first
+ * items, at least one, are as after any run, and the others are still PENDING.
+ * Run them again.
  *
  * Errors: TRANSIENT (the session is lost or the server refuses work: connect
  * and run again), UNKNOWN (settle it), FENCED (read the position again),
