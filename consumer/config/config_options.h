@@ -19,7 +19,6 @@
 	X(TEXT,       "text")          \
 	X(NAME,       "name")          \
 	X(SCOPE,      "name")          \
-	X(GROUP,      "Kafka name")    \
 	X(INSTANCE,   "Kafka name")    \
 	X(BROKERS,    "addresses")     \
 	X(ADDRESS,    "address")       \

@@ -228,11 +228,15 @@ static const struct broken {
 	{ GOOD "admin:\n  listen: localhost:99999\n", ":10:11", "not an address", "\"\" for off" },
 	{ "kafka:\n  brokers: \"a:1, b:1\"\n  group: g\nretention: forever\n" ROUTE,
 	  ":2:12", "not a list of addresses", "no spaces" },
-	{ "kafka:\n  brokers: a:1\n  group: my group\nretention: forever\n" ROUTE,
-	  ":3:10", "not a name that Kafka takes", "letters" },
+	{ "kafka:\n  brokers: a:1\n  group: ''\nretention: forever\n" ROUTE,
+	  ":3:10", "empty", "write something" },
 	{ "kafka:\n  brokers: a:1\n  group:\nretention: forever\n" ROUTE,
 	  ":3:9", "empty", "write something" },
 	/* routes */
+	{ KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n    plugin: handlers/refund.so\n",
+	  ":6:11", "needs a scope of its own", "write handlers[].scope" },
+	{ KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n    plugin: handlers/refund.so\n    scope: ''\n",
+	  ":6:11", "needs a scope of its own", "write handlers[].scope" },
 	{ KAFKA "handlers:\n  - name: \"a\\tb\"\n    topics: [t]\n    plugin: handlers/refund.so\n",
 	  ":6:11", "a control character", "printable" },
 	{ KAFKA "handlers:\n  - name: r\n    topics: [..]\n    plugin: handlers/refund.so\n",
@@ -707,6 +711,51 @@ START_TEST(values_come_from_the_environment_and_from_files)
 }
 END_TEST
 
+static const struct {
+	const char *written;
+	const char *group;
+} groups[] = {
+	{ "$Default", "$Default" },
+	{ "team-a/refunds", "team-a/refunds" },
+	{ "Refund Service", "Refund Service" },
+	{ "orders:prod", "orders:prod" },
+	{ "größe", "größe" },
+	{ "'* \"it''s\" <all>\\ '", "* \"it's\" <all>\\ " },
+	{ "\"a\\tb\"", "a\tb" },
+};
+
+START_TEST(a_group_has_any_name_that_kafka_takes)
+{
+	struct loaded loaded = { 0 };
+	char yaml[512];
+	char scope[64];
+
+	snprintf(yaml, sizeof(yaml),
+		 "kafka:\n  brokers: a:1\n  group: %s\n"
+		 "retention: forever\n" ROUTE,
+		 groups[_i].written);
+	load_text(&loaded, yaml);
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(loaded.cfg->kafka.group, groups[_i].group);
+	snprintf(scope, sizeof(scope), "%s/refund", groups[_i].group);
+	ck_assert_str_eq(loaded.cfg->routes[0].scope, scope);
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(a_route_with_a_slash_in_its_name_has_a_scope_of_its_own)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded,
+		  KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n"
+			"    plugin: handlers/refund.so\n    scope: g/a/b\n");
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(loaded.cfg->routes[0].scope, "g/a/b");
+	unload(&loaded);
+}
+END_TEST
+
 START_TEST(a_plain_word_is_a_text_whatever_yaml_thinks_of_it)
 {
 	struct loaded loaded = { 0 };
@@ -993,6 +1042,10 @@ static TCase *values_case(void)
 	tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, values_come_from_the_environment_and_from_files);
+	tcase_add_loop_test(tcase, a_group_has_any_name_that_kafka_takes, 0,
+			    sizeof(groups) / sizeof(groups[0]));
+	tcase_add_test(tcase,
+		       a_route_with_a_slash_in_its_name_has_a_scope_of_its_own);
 	tcase_add_test(tcase,
 		       a_plain_word_is_a_text_whatever_yaml_thinks_of_it);
 	tcase_add_test(
