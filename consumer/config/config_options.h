@@ -17,6 +17,8 @@
 	X(SECTION,    "section")       \
 	X(ROUTES,     "list of routes") \
 	X(TEXT,       "text")          \
+	X(CONNINFO,   "text")          \
+	X(URL,        "text")          \
 	X(NAME,       "name")          \
 	X(SCOPE,      "name")          \
 	X(INSTANCE,   "Kafka name")    \
