@@ -223,11 +223,15 @@ ONCE_API enum once_status once_session_sign_off(
  * Never waits. */
 ONCE_API void once_session_tend(struct once_session *session);
 
+enum {
+	ONCE_TOPIC_SIZE = 256 /* a longer one is cut */
+};
+
 /* The call of a handler that is going on. */
 struct once_current_call {
 	int64_t began_ms; /* monotonic; 0: none is */
 	size_t route;
-	const char *topic; /* the record's own */
+	char topic[ONCE_TOPIC_SIZE];
 	int32_t partition;
 	int64_t offset;
 };
