@@ -556,6 +556,11 @@ ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
 /* Is the schema one this library knows? CONFIG names both versions. */
 ONCE_API enum once_status once_schema_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Does each connection to it have a session of its own? CONFIG: a pooler in
+ * transaction mode is in between. OK also where it can't be reached. Takes two
+ * connections for a moment. */
+ONCE_API enum once_status once_pooler_check(
+	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);
