@@ -50,6 +50,7 @@ static int check(const struct arguments *arguments)
 	struct findings findings = { 0 };
 	struct once_error err;
 	size_t faulty;
+	bool pooled;
 
 	if (cfg == NULL)
 		return EXIT_CODE_CONFIG;
@@ -58,14 +59,17 @@ static int check(const struct arguments *arguments)
 	faulty = routes_check(cfg, arguments->config_path, stderr);
 	if (faulty == 0)
 		printf("%-9s good\n", "handlers");
+	pooled = once_pooler_check(cfg->database.conninfo, &err) != ONCE_OK;
 	take(&findings, "database",
-	     once_schema_check(cfg->database.conninfo, &err), &err);
+	     pooled ? ONCE_CONFIG
+		    : once_schema_check(cfg->database.conninfo, &err),
+	     &err);
 	take(&findings, "kafka",
 	     source_check_topics(cfg, KAFKA_TIMEOUT_MS, &err), &err);
 	if (cfg->prefilter.redis_url[0] != '\0')
 		take(&findings, "redis", check_prefilter(cfg, &err), &err);
 	config_destroy(cfg);
-	if (faulty > 0)
+	if (faulty > 0 || pooled)
 		return EXIT_CODE_CONFIG;
 	if (findings.count > 0)
 		return EXIT_CODE_FOUND;

@@ -80,7 +80,7 @@ static enum once_status seek_to(const struct config *cfg, struct page *page,
 				struct once_error *err)
 {
 	scoped_text struct text person = { 0 };
-	char subject[600];
+	char subject[1600];
 	struct once_seek_options options = {
 		.conninfo = cfg->database.conninfo,
 		.group = cfg->kafka.group,

@@ -145,6 +145,26 @@ static void check_pair(const struct route_config *earlier,
 			   earlier->line);
 }
 
+/* Kafka allows "/" in a group's name. The default scope can be read back as
+ * long as a route's name has none: else group "a" with route "b/c" would share
+ * its keys with group "a/b" and route "c". */
+static void check_default_scope(const struct route_config *route,
+				const struct tree_node *node,
+				struct faults *faults)
+{
+	const struct tree_node *scope = tree_find(node, "scope");
+
+	if (route->name == NULL || strchr(route->name, '/') == NULL ||
+	    (scope != NULL && scope->kind == TREE_TEXT &&
+	     scope->text[0] != '\0'))
+		return;
+	faults_add(faults, place_of(node, "name"),
+		   "a \"/\" in a route's name needs a scope of its own, for "
+		   "the default one would be ambiguous; write handlers[].scope "
+		   "(to keep the keys of before: <group>/<name>), or another "
+		   "name");
+}
+
 static void check_retry(const struct route_config *route,
 			const struct tree_node *node, struct faults *faults)
 {
@@ -169,6 +189,7 @@ void config_check_routes(const struct config *cfg, const struct tree_node *root,
 	for (size_t i = 0; i < cfg->route_count; i++) {
 		const struct tree_node *node = item_at(list, i);
 
+		check_default_scope(&cfg->routes[i], node, faults);
 		check_retry(&cfg->routes[i], node, faults);
 		for (size_t j = 0; j < i; j++)
 			check_pair(&cfg->routes[j], &cfg->routes[i], node,

@@ -1,5 +1,6 @@
 /* One pass from left to right. What is put in is never looked at again, so a
- * value from outside can't refer to another. */
+ * value from outside can't refer to another; and where the whole will be read
+ * as syntax, it is put in as a value of that (config_quote.c). */
 #include "config_expand.h"
 
 #include "error.h"
@@ -120,13 +121,31 @@ static enum once_status add_variable(const char *body, struct text *text,
 	return ONCE_OK;
 }
 
+/* `body`: what stands between the braces. */
+static enum once_status find_value(const char *body, bool is_file,
+				   const char *folder, struct text *found,
+				   struct once_error *err)
+{
+	text_adds(found, "");
+	if (strstr(body, "${") != NULL)
+		return error_set(err, ONCE_INVALID,
+				 "a \"${\" stands within another; write plain "
+				 "text as the default");
+	return is_file ? add_file(body + 5, folder, found, err)
+		       : add_variable(body, found, err);
+}
+
 /* At "${"; `ret_end` is behind its "}". */
 static enum once_status add_reference(const char *at, const char *folder,
+				      enum quote_syntax syntax,
 				      struct text *text, const char **ret_end,
 				      struct once_error *err)
 {
 	struct text body scoped_text = { 0 };
+	struct text found scoped_text = { 0 };
 	size_t size = strcspn(at + 2, "}");
+	bool is_file = strncmp(at + 2, "file:", 5) == 0;
+	enum once_status status;
 
 	if (at[2 + size] == '\0')
 		return error_set(err, ONCE_INVALID,
@@ -136,18 +155,23 @@ static enum once_status add_reference(const char *at, const char *folder,
 	text_add(&body, at + 2, size);
 	if (body.broken)
 		return error_no_memory(err);
-	if (strstr(body.data, "${") != NULL)
-		return error_set(err, ONCE_INVALID,
-				 "a \"${\" stands within another; write plain "
-				 "text as the default");
-	if (strncmp(body.data, "file:", 5) == 0)
-		return add_file(body.data + 5, folder, text, err);
-	return add_variable(body.data, text, err);
+	status = find_value(body.data, is_file, folder, &found, err);
+	if (status == ONCE_OK && found.broken)
+		status = error_no_memory(err);
+	if (status == ONCE_OK &&
+	    !quote_add(text, syntax, found.data, is_file, *ret_end))
+		status = error_set(err, ONCE_INVALID,
+				   "a file's text stands for a value, and a "
+				   "keyword is due; write the keyword before "
+				   "it, such as password=${file:/path}");
+	if (found.data != NULL)
+		explicit_bzero(found.data, found.size);
+	return status;
 }
 
 enum once_status expand_value(const char *value, const char *folder,
-			      struct text *text, bool *ret_outside,
-			      struct once_error *err)
+			      enum quote_syntax syntax, struct text *text,
+			      bool *ret_outside, struct once_error *err)
 {
 	enum once_status status = ONCE_OK;
 
@@ -160,8 +184,8 @@ enum once_status expand_value(const char *value, const char *folder,
 		value += plain;
 		if (strncmp(value, "${", 2) == 0) {
 			*ret_outside = true;
-			status =
-				add_reference(value, folder, text, &value, err);
+			status = add_reference(value, folder, syntax, text,
+					       &value, err);
 		} else if (*value == '$') {
 			text_adds(text, "$");
 			value += value[1] == '$' ? 2 : 1;

@@ -11,12 +11,15 @@
 #ifndef ONCED_CONFIG_EXPAND_H
 #define ONCED_CONFIG_EXPAND_H
 
-#include "text.h"
+#include "config_quote.h"
 
-/* `folder`: where relative paths begin. `ret_outside`: something came from
- * outside and mustn't be shown. Errors: INVALID, "what; what to write". */
+/* `folder`: where relative paths begin. `syntax`: what the result will be read
+ * as; a text from outside is put in as a value of it (config_quote.h).
+ * `ret_outside`: something came from outside and mustn't be shown. Errors:
+ * INVALID, "what; what to write". */
 enum once_status expand_value(const char *value, const char *folder,
-			      struct text *text, bool *ret_outside,
+			      enum quote_syntax syntax, struct text *text,
+			      bool *ret_outside,
 			      struct once_error *err) ONCE_MUST_CHECK;
 
 /* `path` itself if it is absolute, else from `folder` on. */

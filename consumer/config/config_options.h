@@ -17,9 +17,10 @@
 	X(SECTION,    "section")       \
 	X(ROUTES,     "list of routes") \
 	X(TEXT,       "text")          \
+	X(CONNINFO,   "text")          \
+	X(URL,        "text")          \
 	X(NAME,       "name")          \
 	X(SCOPE,      "name")          \
-	X(GROUP,      "Kafka name")    \
 	X(INSTANCE,   "Kafka name")    \
 	X(BROKERS,    "addresses")     \
 	X(ADDRESS,    "address")       \

@@ -45,14 +45,21 @@ static bool may_hold_secret(const struct config_option *option)
 	       option->kind == CONFIG_SETTINGS;
 }
 
+static enum quote_syntax syntax_of(const struct config_option *option)
+{
+	if (option->kind == CONFIG_CONNINFO)
+		return QUOTE_CONNINFO;
+	return option->kind == CONFIG_URL ? QUOTE_URL : QUOTE_NONE;
+}
+
 static bool expand(struct reader *reader, const struct config_option *option,
 		   struct scalar *scalar)
 {
 	struct text text scoped_text = { 0 };
 	struct once_error err = { 0 };
 
-	if (expand_value(scalar->text, reader->folder, &text, &scalar->outside,
-			 &err) != ONCE_OK) {
+	if (expand_value(scalar->text, reader->folder, syntax_of(option), &text,
+			 &scalar->outside, &err) != ONCE_OK) {
 		faults_add(reader->faults, scalar->place, "%s: %s",
 			   option->path, err.text);
 		return false;

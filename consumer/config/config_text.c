@@ -156,7 +156,6 @@ static check_f *check_of(enum config_kind kind)
 	} checks[] = {
 		{ CONFIG_NAME, check_name },
 		{ CONFIG_SCOPE, check_name },
-		{ CONFIG_GROUP, check_kafka_name },
 		{ CONFIG_INSTANCE, check_kafka_name },
 		{ CONFIG_BROKERS, check_brokers },
 		{ CONFIG_ADDRESS, check_address },

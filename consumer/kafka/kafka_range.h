@@ -18,5 +18,9 @@ rd_kafka_resp_err_t kafka_ask_range(rd_kafka_t *rk, const char *topic,
 rd_kafka_resp_err_t kafka_ask_end(rd_kafka_t *rk, const char *topic,
 				  int32_t partition, int timeout_ms,
 				  int64_t *ret_end);
+/* Of partitions 0 to count - 1: one question to each broker, for all that it
+ * leads. */
+rd_kafka_resp_err_t kafka_ask_ends(rd_kafka_t *rk, const char *topic, int count,
+				   int timeout_ms, int64_t *ret_ends);
 
 #endif

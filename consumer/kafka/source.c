@@ -78,27 +78,38 @@ static void join_when_answered(struct source *source)
 	atomic_store(&source->ending, SOURCE_FAILED);
 }
 
+/* Out of the group, with all messages back: nobody waits for the rest, and the
+ * rest may never come. After a topic has vanished, librdkafka 2.0.2 doesn't
+ * return from rd_kafka_destroy(); so it is called last. */
+static void leave(struct source *source)
+{
+	int running = SOURCE_RUNNING;
+
+	if (source->rk != NULL)
+		rd_kafka_consumer_close(source->rk); /* source_rebalance() */
+	source_let_go(source);
+	if (atomic_load(&source->ending) != SOURCE_RUNNING)
+		return;
+	wait_for_parcels(source);
+	if (!atomic_compare_exchange_strong(&source->ending, &running,
+					    SOURCE_STOPPED))
+		return;
+	if (source->rk != NULL)
+		rd_kafka_destroy(source->rk);
+	source->rk = NULL;
+}
+
 static void *run_source(void *arg)
 {
 	struct source *source = arg;
-	int running = SOURCE_RUNNING;
 
 	join_when_answered(source);
 	while (is_running(source)) {
 		turn(source);
 		sleep_until_woken(source);
 	}
-	if (source->rk != NULL)
-		rd_kafka_consumer_close(source->rk); /* source_rebalance() */
-	source_let_go(source);
-	if (source->rk != NULL &&
-	    atomic_load(&source->ending) == SOURCE_RUNNING) {
-		wait_for_parcels(source);
-		rd_kafka_destroy(source->rk);
-		source->rk = NULL;
-	}
-	atomic_compare_exchange_strong(&source->ending, &running,
-				       SOURCE_STOPPED);
+	leave(source);
+	atomic_store(&source->left, true);
 	return NULL;
 }
 
@@ -176,6 +187,11 @@ void source_stop(struct source *source)
 enum source_ending source_ending(struct source *source)
 {
 	return (enum source_ending)atomic_load(&source->ending);
+}
+
+bool source_has_ended(const struct source *source)
+{
+	return atomic_load(&source->left);
 }
 
 /* It waits for parcels alone; what else lanes had to say has come too late. */

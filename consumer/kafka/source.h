@@ -24,10 +24,10 @@ struct source_options {
 	struct numbers *numbers;
 };
 
-/* Why the thread has ended. */
+/* Why it no longer reads. */
 enum source_ending {
 	SOURCE_RUNNING,
-	SOURCE_STOPPED,  /* it was asked to, and all is committed */
+	SOURCE_STOPPED,  /* it was asked to; all is committed, the group left */
 	SOURCE_FENCED,   /* another process has this instance_id */
 	SOURCE_EXPELLED, /* its session had timed out; a new start is let in */
 	SOURCE_FAILED    /* librdkafka says it can't go on */
@@ -49,6 +49,9 @@ enum once_status source_start(struct source *source,
 void source_stop(struct source *source);
 /* Threads: any. */
 enum source_ending source_ending(struct source *source);
+/* Threads: any. The thread is gone, too: after SOURCE_STOPPED librdkafka may
+ * take its time over its own memory, or never be done. */
+bool source_has_ended(const struct source *source);
 /* Threads: main. The thread must have ended. */
 void source_destroy(struct source *source);
 

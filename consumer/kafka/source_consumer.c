@@ -18,6 +18,7 @@ static void end_fatally(struct source *source)
 	rd_kafka_resp_err_t error =
 		rd_kafka_fatal_error(source->rk, text, sizeof(text));
 	enum source_ending ending = SOURCE_FAILED;
+	int running = SOURCE_RUNNING;
 	const char *why = "";
 
 	if (error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID &&
@@ -30,7 +31,7 @@ static void end_fatally(struct source *source)
 		why = "another process has taken this instance_id: ";
 	}
 	log_error(NULL, "%s%s", why, text);
-	atomic_store(&source->ending, ending);
+	atomic_compare_exchange_strong(&source->ending, &running, (int)ending);
 }
 
 /* Who comes back after a time-out may be fenced by what it said of itself

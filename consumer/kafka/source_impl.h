@@ -75,6 +75,7 @@ struct source {
 
 	atomic_bool stopping;
 	atomic_int ending;        /* enum source_ending */
+	atomic_bool left;         /* the thread has ended */
 	atomic_llong moved_at_ms; /* the loop's last turn */
 	atomic_bool joined;       /* has had an assignment */
 	atomic_bool timed_out; /* its session in the group, and not back yet */

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	ASK_TIMEOUT_MS = 5000,
@@ -57,29 +58,26 @@ void source_halt(struct source *source, struct source_partition *partition,
 
 /* ---- no position in the database ---- */
 
-static rd_kafka_topic_partition_list_t *list_of(
-	const struct source_partition *partition)
+/* What the group has committed to Kafka for `count` partitions from `first` on;
+ * -1: nothing. false: no answer. */
+static bool ask_committed(struct source *source, const char *topic,
+			  int32_t first, int count, int64_t *ret_offsets)
 {
 	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(1);
+		rd_kafka_topic_partition_list_new(count);
+	bool answered;
 
-	rd_kafka_topic_partition_list_add(list, partition->topic,
-					  partition->number);
-	return list;
-}
+	for (int i = 0; i < count; i++)
+		rd_kafka_topic_partition_list_add(list, topic, first + i);
+	answered = rd_kafka_committed(source->rk, list, ASK_TIMEOUT_MS) ==
+		   RD_KAFKA_RESP_ERR_NO_ERROR;
+	for (int i = 0; i < count; i++) {
+		const rd_kafka_topic_partition_t *at = &list->elems[i];
 
-/* What the group has committed to Kafka; -1: nothing. false: no answer. */
-static bool ask_committed(struct source *source,
-			  const struct source_partition *partition,
-			  int64_t *ret_offset)
-{
-	rd_kafka_topic_partition_list_t *list = list_of(partition);
-	rd_kafka_resp_err_t error =
-		rd_kafka_committed(source->rk, list, ASK_TIMEOUT_MS);
-	bool answered = error == RD_KAFKA_RESP_ERR_NO_ERROR &&
-			list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
-
-	*ret_offset = list->elems[0].offset >= 0 ? list->elems[0].offset : -1;
+		answered = answered && at->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+		ret_offsets[at->partition - first] =
+			at->offset >= 0 ? at->offset : -1;
+	}
 	rd_kafka_topic_partition_list_destroy(list);
 	return answered;
 }
@@ -164,9 +162,35 @@ static bool start_at_first(struct source *source,
 	       start_at(source, partition, first);
 }
 
+/* Kafka's offset where the group has one, else the end. */
+static bool ask_latest(struct source *source, const char *topic, int count,
+		       int64_t *offsets)
+{
+	int64_t *ends = malloc((size_t)count * sizeof(*ends));
+	bool answered = ends != NULL &&
+			ask_committed(source, topic, 0, count, offsets) &&
+			kafka_ask_ends(source->rk, topic, count, ASK_TIMEOUT_MS,
+				       ends) == RD_KAFKA_RESP_ERR_NO_ERROR;
+
+	for (int i = 0; i < count && answered; i++)
+		if (offsets[i] < 0)
+			offsets[i] = ends[i];
+	free(ends);
+	return answered;
+}
+
+static bool is_of_same_start(const struct source_partition *at,
+			     const struct source_partition *partition)
+{
+	return at != partition && at->state == PARTITION_RESOLVING &&
+	       !at->topic_known && at->first_next < 0 &&
+	       strcmp(at->topic, partition->topic) == 0;
+}
+
 /* "latest" is for what exists when the group is new: all of the topic's
  * partitions get their row at once, and one that appears later is read from its
- * first message. */
+ * first message. One question answers for all that wait for it: hundreds of
+ * them, one after another, would keep this thread from the group. */
 static bool start_all_at_end(struct source *source,
 			     struct source_partition *partition)
 {
@@ -176,16 +200,15 @@ static bool start_all_at_end(struct source *source,
 	if (count <= partition->number)
 		return false;
 	offsets = no_offsets((size_t)count);
-	for (int32_t i = 0; offsets != NULL && i < count; i++) {
-		if (kafka_ask_end(source->rk, partition->topic, i,
-				  ASK_TIMEOUT_MS,
-				  &offsets[i]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-			free(offsets);
-			return false;
-		}
-	}
-	if (offsets == NULL)
+	if (offsets == NULL ||
+	    !ask_latest(source, partition->topic, count, offsets)) {
+		free(offsets);
 		return false;
+	}
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (is_of_same_start(at, partition) && at->number < count)
+			start_at(source, at, offsets[at->number]);
 	order_creation(source, partition, offsets, (size_t)count);
 	return true;
 }
@@ -217,7 +240,8 @@ static bool resolve(struct source *source, struct source_partition *partition)
 	 * since: Kafka's offset is ahead of that. */
 	if (partition->first_next >= 0 && !overwrites(source))
 		return start_at(source, partition, partition->first_next);
-	if (!ask_committed(source, partition, &committed))
+	if (!ask_committed(source, partition->topic, partition->number, 1,
+			   &committed))
 		return false;
 	if (committed >= 0)
 		return start_at(source, partition, committed);

@@ -6,7 +6,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/lib-names.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,31 @@ enum {
 	TRY_SECONDS = 20
 };
 
+/* Somebody else's stands before libc's: LD_PRELOAD, or a sanitizer. */
+static bool has_other_malloc(void)
+{
+	void *libc = dlopen(LIBC_SO, RTLD_NOW | RTLD_NOLOAD);
+	void *all = dlopen(NULL, RTLD_NOW);
+	bool other = libc == NULL || all == NULL ||
+		     dlsym(libc, "malloc") != dlsym(all, "malloc");
+
+	if (libc != NULL)
+		dlclose(libc);
+	if (all != NULL)
+		dlclose(all);
+	return other;
+}
+
+/* A plugin with its own zstd (or xxHash, libyaml, …) linked into it has to call
+ * that one, not the one of the same name that we stand on: its names are looked
+ * up in itself first. What it hasn't, and libraries that it shares with us, are
+ * ours. But malloc and free must be the same for all; where libc's aren't used,
+ * the usual order stays. */
+static int binding(void)
+{
+	return has_other_malloc() ? 0 : RTLD_DEEPBIND;
+}
+
 static enum once_status open_library(const char *path, void **ret_library,
 				     struct once_error *err)
 {
@@ -24,7 +51,7 @@ static enum once_status open_library(const char *path, void **ret_library,
 
 	snprintf(with_slash, sizeof(with_slash), "%s%s",
 		 strchr(path, '/') == NULL ? "./" : "", path);
-	*ret_library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+	*ret_library = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL | binding());
 	if (*ret_library != NULL)
 		return ONCE_OK;
 	return error_set(

@@ -30,7 +30,7 @@
 enum {
 	LOOK_EVERY_MS = 100,
 	STOP_LOOK_EVERY_MS = 5,
-	CLEANER_GRACE_MS = 2000,
+	LEAVE_GRACE_MS = 1000,
 	STUCK_GRACE_MS = 60000
 };
 
@@ -200,8 +200,10 @@ static enum once_status check_schema(const struct config *cfg,
 				     struct once_error *err)
 {
 	enum once_status status =
-		once_schema_check(cfg->database.conninfo, err);
+		once_pooler_check(cfg->database.conninfo, err);
 
+	if (status == ONCE_OK)
+		status = once_schema_check(cfg->database.conninfo, err);
 	if (status != ONCE_TRANSIENT)
 		return status;
 	log_warning(NULL, "%s; waiting for it", err->text);
@@ -379,16 +381,29 @@ static bool drain(struct runtime *runtime)
 	return true;
 }
 
-/* It holds nothing that somebody waits for: if the database doesn't answer it,
- * the process ends without it. */
-static void leave_cleaner(const struct runtime *runtime, int code)
+/* NULL: nothing. Neither holds anything that somebody waits for. */
+static const char *what_is_left(const struct runtime *runtime)
 {
-	int64_t end_ms = clock_ms() + CLEANER_GRACE_MS;
+	if (!cleaner_has_ended(runtime->cleaner))
+		return "the cleaner's session";
+	if (!source_has_ended(runtime->source))
+		return "librdkafka";
+	return NULL;
+}
 
-	while (!cleaner_has_ended(runtime->cleaner)) {
+/* All is committed and the group was left: what doesn't end by itself now, the
+ * process ends without. */
+static void leave_what_hangs(const struct runtime *runtime, int code)
+{
+	int64_t end_ms = clock_ms() + LEAVE_GRACE_MS;
+	const char *what;
+
+	while ((what = what_is_left(runtime)) != NULL) {
 		if (clock_ms() > end_ms) {
-			log_info(NULL, "the cleaner's session doesn't end; it "
-				       "is left behind");
+			log_info(NULL,
+				 "%s did not end within %d ms; the process "
+				 "ends without it",
+				 what, LEAVE_GRACE_MS);
 			_exit(code);
 		}
 		take_signal(STOP_LOOK_EVERY_MS);
@@ -423,7 +438,7 @@ int runtime_run(const struct config *cfg)
 		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
 	numbers_log_sums(runtime.numbers, "stopped");
-	leave_cleaner(&runtime, code);
+	leave_what_hangs(&runtime, code);
 	tear_down(&runtime);
 	return code;
 }

@@ -103,25 +103,6 @@ static void breathe(struct once__batch *batch, int64_t timeout_ms,
 	once__pg_breathe(batch->session->pg);
 }
 
-static void watch(struct once_session *session, const struct once__work *work,
-		  int64_t began_ms)
-{
-	struct once__watch *seen = &session->watch;
-	const struct once_record *record = work->msg.record;
-
-	atomic_store_explicit(&seen->route, work->item->route,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->topic, record->topic,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->partition, record->partition,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->offset, record->offset,
-			      memory_order_relaxed);
-	atomic_store_explicit(&seen->began_ms, began_ms, memory_order_release);
-	atomic_store_explicit(&session->moved_ms, began_ms,
-			      memory_order_relaxed);
-}
-
 static enum once__call_result call_handler(struct once__batch *batch,
 					   struct once__work *work,
 					   int64_t began_ns)
@@ -142,10 +123,11 @@ static enum once__call_result call_handler(struct once__batch *batch,
 	};
 
 	breathe(batch, timeout_ms, began_ms);
-	watch(session, work, began_ms);
-	result = once__call_run(&call, session->instances[work->item->route]);
-	atomic_store_explicit(&session->watch.began_ms, 0,
+	once__current_call_begin(&session->current_call, work->item, began_ms);
+	atomic_store_explicit(&session->moved_ms, began_ms,
 			      memory_order_relaxed);
+	result = once__call_run(&call, session->instances[work->item->route]);
+	once__current_call_end(&session->current_call);
 	return result;
 }
 

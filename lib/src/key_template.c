@@ -212,6 +212,18 @@ static enum once__key_fault abbreviate(struct once_bytes whole,
 	return ONCE__KEY_OK;
 }
 
+static enum once__key_fault shorten(struct once_bytes whole,
+				    struct arena *arena,
+				    struct once_bytes *ret_key)
+{
+	*ret_key = whole;
+	if (whole.data == NULL)
+		return ONCE__KEY_NO_MEMORY;
+	if (whole.size > ONCE__KEY_MAX_SIZE || once__key_is_abbreviated(whole))
+		return abbreviate(whole, arena, ret_key);
+	return ONCE__KEY_OK;
+}
+
 enum once__key_fault once__template_format(
 	const struct once__template *template, struct once__reading *reading,
 	struct once_bytes *ret_key, const char **ret_field)
@@ -232,11 +244,86 @@ enum once__key_fault once__template_format(
 			return fault;
 	}
 	*ret_field = template->written;
-	*ret_key = join(template, texts, arena);
-	if (ret_key->data == NULL)
-		return ONCE__KEY_NO_MEMORY;
-	if (ret_key->size > ONCE__KEY_MAX_SIZE ||
-	    once__key_is_abbreviated(*ret_key))
-		return abbreviate(*ret_key, arena, ret_key);
-	return ONCE__KEY_OK;
+	return shorten(join(template, texts, arena), arena, ret_key);
+}
+
+/* ---- what a fingerprint compares ---- */
+
+/* A letter for each part: "." is there, others say in which way it isn't. A
+ * tombstone lacks what JSON lacks. */
+static char mark_of(enum once__key_fault fault)
+{
+	return fault == ONCE__KEY_OK ? '.' : (char)('A' + (int)fault);
+}
+
+/* A field that is absent is a fact that can be compared; one that can't be
+ * read leaves something uncompared. */
+static bool can_be_read(enum once__key_fault fault)
+{
+	return fault == ONCE__KEY_OK || is_absent(fault) ||
+	       fault == ONCE__KEY_IS_NULL || fault == ONCE__KEY_EMPTY;
+}
+
+static struct once_bytes put_before(struct once_bytes marks,
+				    struct once_bytes text, struct arena *arena)
+{
+	char *start = arena_take(arena, marks.size + text.size);
+
+	if (start == NULL)
+		return bytes_of(NULL, 0);
+	add(add(start, marks), text);
+	return bytes_of(start, marks.size + text.size);
+}
+
+/* How many parts have a text. */
+static size_t find_all(const struct once__template *template,
+		       struct once__reading *reading, struct once_bytes *texts,
+		       char *marks, bool *ret_readable)
+{
+	const char *field;
+	size_t found = 0;
+
+	*ret_readable = true;
+	for (size_t i = 0; i < template->part_count; i++) {
+		enum once__key_fault fault = find_part(
+			&template->parts[i], reading, &texts[i], &field);
+
+		marks[i] = mark_of(fault);
+		if (fault == ONCE__KEY_OK)
+			found++;
+		else
+			texts[i] = bytes_of(NULL, 0);
+		*ret_readable = *ret_readable && can_be_read(fault);
+	}
+	return found;
+}
+
+bool once__template_compare(const struct once__template *template,
+			    struct once__reading *reading,
+			    struct once__compared *ret_compared)
+{
+	struct arena *arena = reading->arena;
+	size_t count = template->part_count;
+	struct once_bytes *texts = arena_take(arena, count * sizeof(*texts));
+	char *marks = arena_take(arena, count);
+	struct once_bytes text;
+	bool readable;
+	size_t found;
+
+	if (texts == NULL || marks == NULL)
+		return false;
+	found = find_all(template, reading, texts, marks, &readable);
+	text = join(template, texts, arena);
+	if (text.data == NULL ||
+	    memchr(marks, mark_of(ONCE__KEY_NO_MEMORY), count) != NULL)
+		return false;
+	if (found == count) {
+		ret_compared->marks = bytes_of("", 0);
+		return shorten(text, arena, &ret_compared->text) ==
+		       ONCE__KEY_OK;
+	}
+	ret_compared->marks = put_before(bytes_of(marks, count), text, arena);
+	ret_compared->text = found > 0 && readable ? bytes_of(NULL, 0)
+						   : reading->record->value;
+	return ret_compared->marks.data != NULL;
 }

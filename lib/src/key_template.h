@@ -67,6 +67,22 @@ enum once__key_fault once__template_format(
 	const struct once__template *template, struct once__reading *reading,
 	struct once_bytes *ret_key, const char **ret_field) ONCE_MUST_CHECK;
 
+/* What two messages must agree in to have one fingerprint. Neither is ever
+ * refused: what it lacks is compared, too. */
+struct once__compared {
+	struct once_bytes marks; /* "": each field is there */
+	struct once_bytes text;
+};
+
+/* With all fields there, `text` is the key that once__template_format() makes.
+ * Else `marks` says which aren't, with the texts of those that are; and where
+ * none is, or one can't be read, `text` is the whole value.
+ *
+ * false: out of memory. */
+bool once__template_compare(
+	const struct once__template *template, struct once__reading *reading,
+	struct once__compared *ret_compared) ONCE_MUST_CHECK;
+
 /* Of a key that once__template_format() made: was it too long? */
 bool once__key_is_abbreviated(struct once_bytes key);
 

@@ -73,6 +73,12 @@ static enum once_status parse_key(const char *which, const char *text,
 	return status;
 }
 
+/* Of the setting: its text. */
+static uint32_t kind_of(const char *setting)
+{
+	return (uint32_t)once__hash64(setting, strlen(setting));
+}
+
 static enum once_status parse_fingerprint(struct once_route *route,
 					  const char *text,
 					  struct once_error *err)
@@ -82,7 +88,7 @@ static enum once_status parse_fingerprint(struct once_route *route,
 	if (text == NULL)
 		text = "value";
 	route->has_fingerprint = strcmp(text, "none") != 0;
-	route->fingerprint_kind = (uint32_t)once__hash64(text, strlen(text));
+	route->fingerprint_kind = kind_of(text);
 	if (!route->has_fingerprint || strcmp(text, "value") == 0)
 		return ONCE_OK;
 	status = once__template_parse(text, &route->fingerprint, err);
@@ -217,36 +223,39 @@ static enum once_status format_key(const char *which,
 			 once__key_fault_text(fault));
 }
 
-/* The fingerprint of a message that lacks a field of the template still has to
- * be something: that it lacks it. */
-static struct once_bytes fingerprint_text(const struct once_route *route,
-					  struct once__reading *reading)
+static bool find_compared(const struct once_route *route,
+			  struct once__reading *reading,
+			  struct once__compared *ret_compared)
 {
-	struct once_bytes text = bytes_of(NULL, 0);
-	const char *field = "";
+	struct once_bytes value = reading->record->value;
 
-	if (route->fingerprint == NULL)
-		return reading->record->value;
-	if (once__template_format(route->fingerprint, reading, &text, &field) !=
-	    ONCE__KEY_OK)
-		return bytes_of(NULL, 0);
-	return text;
+	if (route->fingerprint != NULL)
+		return once__template_compare(route->fingerprint, reading,
+					      ret_compared);
+	ret_compared->marks = bytes_of(value.data == NULL ? NULL : "", 0);
+	ret_compared->text = value;
+	return true;
 }
 
-static struct once_bytes make_fingerprint(const struct once_route *route,
-					  struct once__reading *reading)
+static enum once_status make_fingerprint(const struct once_route *route,
+					 struct once__reading *reading,
+					 struct once_bytes *ret_fingerprint,
+					 struct once_error *err)
 {
-	unsigned char *digest =
-		arena_take(reading->arena, ONCE__FINGERPRINT_SIZE);
-	struct once_bytes text;
+	struct once__compared compared;
+	unsigned char *digest;
 
-	if (digest == NULL || !route->has_fingerprint)
-		return bytes_of(NULL, 0);
-	text = fingerprint_text(route, reading);
+	*ret_fingerprint = bytes_of(NULL, 0);
+	if (!route->has_fingerprint)
+		return ONCE_OK;
+	digest = arena_take(reading->arena, ONCE__FINGERPRINT_SIZE);
+	if (digest == NULL || !find_compared(route, reading, &compared))
+		return error_no_memory(err);
 	memcpy(digest, &route->fingerprint_kind, ONCE__FINGERPRINT_KIND_SIZE);
-	once__hash128(bytes_of(text.data == NULL ? NULL : "", 0), text,
+	once__hash128(compared.marks, compared.text,
 		      digest + ONCE__FINGERPRINT_KIND_SIZE);
-	return bytes_of(digest, ONCE__FINGERPRINT_SIZE);
+	*ret_fingerprint = bytes_of(digest, ONCE__FINGERPRINT_SIZE);
+	return ONCE_OK;
 }
 
 enum once_status once__route_keys(const struct once_route *route,
@@ -260,8 +269,26 @@ enum once_status once__route_keys(const struct once_route *route,
 	if (status == ONCE_OK)
 		status = format_key("biz_id", route->biz_id, reading,
 				    &ret_keys->biz_id, err);
-	ret_keys->fingerprint = make_fingerprint(route, reading);
+	if (status == ONCE_OK || status == ONCE_INVALID)
+		if (make_fingerprint(route, reading, &ret_keys->fingerprint,
+				     err) != ONCE_OK)
+			return ONCE_TRANSIENT;
 	return status;
+}
+
+/* Rows of earlier versions: every message that lacked a field of the template
+ * had this one, which says nothing about it. Of kind "value" it is a
+ * tombstone's. */
+static bool is_of_nothing(const unsigned char *fingerprint)
+{
+	unsigned char nothing[ONCE__HASH128_SIZE];
+	uint32_t value_kind = kind_of("value");
+
+	if (memcmp(fingerprint, &value_kind, sizeof(value_kind)) == 0)
+		return false;
+	once__hash128(bytes_of(NULL, 0), bytes_of(NULL, 0), nothing);
+	return memcmp(fingerprint + ONCE__FINGERPRINT_KIND_SIZE, nothing,
+		      sizeof(nothing)) == 0;
 }
 
 bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b)
@@ -272,7 +299,8 @@ bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b)
 		return false;
 	if (memcmp(a.data, b.data, ONCE__FINGERPRINT_KIND_SIZE) != 0)
 		return false;
-	return memcmp(a.data, b.data, ONCE__FINGERPRINT_SIZE) != 0;
+	return memcmp(a.data, b.data, ONCE__FINGERPRINT_SIZE) != 0 &&
+	       !is_of_nothing(a.data) && !is_of_nothing(b.data);
 }
 
 /* ---- settings, for handlers ---- */

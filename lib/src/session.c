@@ -368,13 +368,7 @@ enum once_status once_session_brace(struct once_session *session,
 void once_session_get_call(const struct once_session *session,
 			   struct once_current_call *ret_call)
 {
-	const struct once__watch *watch = &session->watch;
-
-	ret_call->began_ms = atomic_load(&watch->began_ms);
-	ret_call->route = atomic_load(&watch->route);
-	ret_call->topic = atomic_load(&watch->topic);
-	ret_call->partition = atomic_load(&watch->partition);
-	ret_call->offset = atomic_load(&watch->offset);
+	once__current_call_get(&session->current_call, ret_call);
 }
 
 int64_t once_session_moved_ms(const struct once_session *session)

@@ -6,25 +6,13 @@
 #include "arena.h"
 #include "collect.h"
 #include "consume_log.h"
+#include "current_call.h"
 #include "intercept.h"
 #include "pg.h"
 #include "position.h"
 #include "route.h"
 
-#include <stdatomic.h>
-
 struct once__batch;
-
-/* The call that is going on, for any thread to see. Each field is true for
- * itself: a reader may see two calls mixed at the moment one follows another,
- * which is the moment when nobody is late. */
-struct once__watch {
-	atomic_llong began_ms; /* 0: none */
-	atomic_size_t route;
-	_Atomic(const char *) topic;
-	atomic_int partition;
-	atomic_llong offset;
-};
 
 struct once_session {
 	char *conninfo;
@@ -60,7 +48,7 @@ struct once_session {
 	struct arena arenas[2]; /* of the batch that runs, and the one ahead */
 	unsigned arena;         /* the one that was taken last */
 	struct arena waiting;   /* of the last parked message taken up */
-	struct once__watch watch;
+	struct once__current_call current_call;
 	atomic_llong moved_ms;         /* see once_session_moved_ms() */
 	size_t fit;                    /* see once__batch_fit() */
 	struct once__batch *unsettled; /* in its arena; NULL: none */

@@ -10,12 +10,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	ROUNDS = 1000,
 	DEADLOCK_ROUNDS = 50,
 	CROSSED_ROUNDS = 150,
-	CROSSED_COUNT = 12
+	CROSSED_COUNT = 12,
+	WATCHED_ROUNDS = 200
 };
 
 static struct trial trial;
@@ -388,6 +390,69 @@ START_TEST(crossed_keys_at_the_same_moment_take_effect_once)
 }
 END_TEST
 
+/* Of a batch with each message in a topic of its own, whose name is gone when
+ * the batch is over. */
+static void run_named(struct trial *here, int round)
+{
+	char names[CROSSED_COUNT][32];
+	struct mail mail;
+
+	mail_init(&mail, CROSSED_COUNT);
+	for (int i = 0; i < CROSSED_COUNT; i++) {
+		struct once_record *record = &mail.items[i].record;
+
+		record->offset += (int64_t)round * CROSSED_COUNT;
+		snprintf(names[i], sizeof(names[i]), "topic %lld",
+			 (long long)record->offset);
+		record->topic = names[i];
+		mail_set_id(&mail, (size_t)i, names[i]);
+		mail_set_biz(&mail, (size_t)i, names[i]);
+	}
+	trial_run(here, &mail, ONCE_OK);
+	memset(names, '?', sizeof(names));
+	mail_fini(&mail);
+}
+
+struct watcher {
+	pthread_t thread;
+	const struct once_session *session;
+	atomic_bool ending;
+	unsigned seen;
+	unsigned mixed;
+};
+
+static void *watch_calls(void *arg)
+{
+	struct watcher *watcher = arg;
+	struct once_current_call call;
+	char name[32];
+
+	while (!atomic_load(&watcher->ending)) {
+		once_session_get_call(watcher->session, &call);
+		if (call.began_ms == 0)
+			continue;
+		snprintf(name, sizeof(name), "topic %lld",
+			 (long long)call.offset);
+		watcher->seen++;
+		watcher->mixed += strcmp(call.topic, name) != 0;
+	}
+	return NULL;
+}
+
+START_TEST(another_thread_sees_one_call_whole_and_nothing_that_is_gone)
+{
+	struct watcher watcher = { .session = trial.session };
+
+	pthread_create(&watcher.thread, NULL, watch_calls, &watcher);
+	for (int round = 0; round < WATCHED_ROUNDS; round++)
+		run_named(&trial, round);
+	atomic_store(&watcher.ending, true);
+	pthread_join(watcher.thread, NULL);
+	ck_assert_uint_gt(watcher.seen, 0);
+	ck_assert_uint_eq(watcher.mixed, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("concurrency");
@@ -403,6 +468,9 @@ int main(void)
 			    0, 2);
 	tcase_add_loop_test(
 		tests, crossed_keys_at_the_same_moment_take_effect_once, 0, 6);
+	tcase_add_test(
+		tests,
+		another_thread_sees_one_call_whole_and_nothing_that_is_gone);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

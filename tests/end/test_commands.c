@@ -250,6 +250,56 @@ START_TEST(a_broken_file_ends_with_78_and_names_the_line)
 }
 END_TEST
 
+static void check_rows_of(struct shell *shell)
+{
+	const char *config = shell->onced.config;
+	const char *topic = shell->fixture.kafka.topic;
+	const char *list[] = { "parked", "list", "-c", config, NULL };
+	const char *seek[] = { "seek", "-c",   config, "--topic",
+			       topic,  "--to", "0",    NULL };
+
+	ck_assert_int_eq(onced_call(&shell->onced, list), 0);
+	onced_check_output(&shell->onced, "m99");
+	ck_assert_int_eq(onced_call(&shell->onced, seek), 0);
+	ck_assert_int_eq(onced_fixture_position(&shell->fixture, 0), 0);
+}
+
+/* SQL, the default scope, pages and commands carry it. */
+START_TEST(a_group_has_any_name_that_kafka_takes)
+{
+	static const char name[] = " $Default a/b c:d größe's <i>%s\\";
+	struct onced_fixture *fixture;
+	struct shell shell;
+	char *page;
+
+	init(&shell, NULL);
+	fixture = &shell.fixture;
+	onced_fixture_without_monitor(fixture);
+	strncat(fixture->kafka.group, name,
+		sizeof(fixture->kafka.group) - strlen(fixture->kafka.group) -
+			1);
+	onced_init(&shell.onced, fixture, NULL);
+	onced_start(&shell.onced, NULL);
+	onced_fixture_send_series(fixture, 0, 10);
+	onced_fixture_send(
+		fixture, &(struct letter){ 0, "m99", "b99", "reject", "v" }, 1);
+	onced_fixture_wait_for_all(fixture, WAIT_MS);
+	onced_fixture_check_effects(fixture, 10);
+	ck_assert_int_eq(http_get(shell.onced.port, "/status", &page), 200);
+	ck_assert_ptr_nonnull(strstr(page, "c:d größe's <i>%s\\\\\""));
+	check_json(&shell, page);
+	free(page);
+	ck_assert_int_eq(run(&shell, "status", NULL), 0);
+	onced_check_output(&shell.onced, name + 1);
+	ck_assert_int_eq(run(&shell, "status", "--json"), 0);
+	check_output_is_json(&shell);
+	ck_assert_int_eq(onced_stop(&shell.onced), 0);
+	ck_assert_int_eq(kafka_fixture_get_committed(&fixture->kafka, 0), 6);
+	check_rows_of(&shell);
+	fini(&shell);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("commands");
@@ -267,6 +317,7 @@ int main(void)
 	tcase_add_test(tests, migrate_twice_changes_nothing_the_second_time);
 	tcase_add_test(tests, status_and_the_pages_tell_where_it_stands);
 	tcase_add_test(tests, a_broken_file_ends_with_78_and_names_the_line);
+	tcase_add_test(tests, a_group_has_any_name_that_kafka_takes);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

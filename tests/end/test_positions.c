@@ -13,7 +13,9 @@
 enum {
 	WAIT_MS = 30000,
 	ADMIN_MS = 10000,
-	PARTITIONS = 2
+	PARTITIONS = 2,
+	MANY_PARTITIONS = 60,
+	SLOW_MS = 200
 };
 
 static void start_at(struct onced_fixture *fixture, struct onced *onced,
@@ -37,20 +39,26 @@ static rd_kafka_t *open_tool(const struct kafka_fixture *kafka)
 	return rk;
 }
 
-static void set_offsets(struct onced_fixture *fixture, int64_t offset)
+static void set_offsets_from(struct onced_fixture *fixture, int first,
+			     int count, int64_t offset)
 {
 	const struct kafka_fixture *kafka = &fixture->kafka;
 	rd_kafka_t *rk = open_tool(kafka);
 	rd_kafka_topic_partition_list_t *list =
-		rd_kafka_topic_partition_list_new(PARTITIONS);
+		rd_kafka_topic_partition_list_new(count);
 
-	for (int i = 0; i < PARTITIONS; i++)
+	for (int i = first; i < first + count; i++)
 		rd_kafka_topic_partition_list_add(list, kafka->topic, i)
 			->offset = offset;
 	ck_assert_int_eq(rd_kafka_commit(rk, list, 0),
 			 RD_KAFKA_RESP_ERR_NO_ERROR);
 	rd_kafka_topic_partition_list_destroy(list);
 	rd_kafka_destroy(rk);
+}
+
+static void set_offsets(struct onced_fixture *fixture, int64_t offset)
+{
+	set_offsets_from(fixture, 0, PARTITIONS, offset);
 }
 
 static void delete_group(struct onced_fixture *fixture)
@@ -208,6 +216,50 @@ START_TEST(a_new_group_may_start_at_the_end)
 }
 END_TEST
 
+/* Whichever is looked at first. */
+START_TEST(latest_is_for_partitions_without_an_offset_in_kafka)
+{
+	struct onced_options options = {
+		.route = "    initial_position: latest\n"
+	};
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_at(&fixture, &onced, &options);
+	onced_fixture_without_monitor(&fixture); /* 5 are skipped */
+	onced_fixture_send_series(&fixture, 0, 10);
+	set_offsets_from(&fixture, _i, 1, 2);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 3);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* One question for each of them takes longer than any time-out. */
+START_TEST(latest_asks_a_slow_broker_for_all_partitions_at_once)
+{
+	struct onced_options options = {
+		.route = "    initial_position: latest\n"
+	};
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init_mock(&fixture, MANY_PARTITIONS);
+	rd_kafka_mock_broker_set_rtt(fixture.kafka.mock, 1, SLOW_MS);
+	rd_kafka_mock_broker_set_rtt(fixture.kafka.mock, 2, SLOW_MS);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM once.position",
+			       MANY_PARTITIONS, WAIT_MS);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(a_new_group_starts_at_the_beginning_unless_told_otherwise)
 {
 	struct onced_fixture fixture;
@@ -301,6 +353,11 @@ int main(void)
 		       a_position_that_kafka_has_lost_halts_its_partition);
 	tcase_add_test(tests, a_position_beyond_the_end_halts_its_partition);
 	tcase_add_test(tests, a_new_group_may_start_at_the_end);
+	tcase_add_loop_test(tests,
+			    latest_is_for_partitions_without_an_offset_in_kafka,
+			    0, PARTITIONS);
+	tcase_add_test(tests,
+		       latest_asks_a_slow_broker_for_all_partitions_at_once);
 	tcase_add_test(
 		tests,
 		a_new_group_starts_at_the_beginning_unless_told_otherwise);

@@ -196,6 +196,95 @@ START_TEST(a_newer_schema_is_refused_naming_both_versions)
 }
 END_TEST
 
+/* The role has to say its password, unlike all others here. */
+static void create_special(struct rights *rights)
+{
+	char path[PATH_MAX + 16];
+	char *before;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/pg_hba.conf", rights->server.data);
+	before = read_file(path);
+	ck_assert_ptr_nonnull(before);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "host all special all scram-sha-256\n%s", before);
+	ck_assert_int_eq(fclose(file), 0);
+	free(before);
+	pg_fixture_run(&rights->fixture.pg,
+		       "CREATE ROLE special SUPERUSER LOGIN; "
+		       "SELECT pg_reload_conf()");
+}
+
+static void set_password(struct rights *rights, const char *password)
+{
+	struct pg_fixture *pg = &rights->fixture.pg;
+	char *literal = PQescapeLiteral(pg->conn, password, strlen(password));
+	char sql[300];
+	char path[PATH_MAX + 16];
+	FILE *file;
+
+	snprintf(sql, sizeof(sql), "ALTER ROLE special PASSWORD %s", literal);
+	PQfreemem(literal);
+	pg_fixture_run(pg, sql);
+	snprintf(path, sizeof(path), "%s/secret", rights->fixture.dir.path);
+	file = fopen(path, "we");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "%s\n", password);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+/* One configuration for each form; it is never changed. */
+static void init_forms(struct rights *rights, struct onced onced[3])
+{
+	static const char *const users[] = {
+		"user=special password=${file:secret} host=127.0.0.1 port=",
+		"password='${file:secret}' user=special host=127.0.0.1 port=",
+		"postgresql://special:${file:secret}@127.0.0.1:",
+	};
+	static const char *const names[] = { "plain", "quoted", "url" };
+
+	for (int i = 0; i < 3; i++) {
+		struct onced_options options = { .name = names[i],
+						 .conninfo = rights->conninfo };
+
+		snprintf(
+			rights->conninfo, sizeof(rights->conninfo), "%s%d%s%s",
+			users[i], rights->server.port,
+			i == 2 ? "/" : " dbname=", rights->fixture.pg.database);
+		onced_init(&onced[i], &rights->fixture, &options);
+	}
+}
+
+START_TEST(a_secret_file_is_the_password_and_nothing_else_whatever_is_in_it)
+{
+	static const char *const passwords[] = {
+		"plain",
+		"a b",
+		"it's",
+		"back\\slash",
+		"p@ss:w/rd#1?%41",
+		"q' dbname=postgres user='postgres",
+	};
+	struct rights rights;
+	struct onced onced[3];
+
+	init(&rights);
+	create_special(&rights);
+	init_forms(&rights, onced);
+	for (size_t i = 0; i < sizeof(passwords) / sizeof(*passwords); i++) {
+		set_password(&rights, passwords[i]);
+		for (int k = 0; k < 3; k++) {
+			ck_assert_msg(
+				onced_command(&onced[k], "migrate", NULL) == 0,
+				"%s in %s", passwords[i], onced[k].config);
+			onced_check_output(&onced[k], "was there");
+		}
+	}
+	fini(&rights);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rights");
@@ -211,6 +300,9 @@ int main(void)
 	tcase_add_test(tests,
 		       a_schema_that_nobody_made_is_refused_with_the_remedy);
 	tcase_add_test(tests, a_newer_schema_is_refused_naming_both_versions);
+	tcase_add_test(
+		tests,
+		a_secret_file_is_the_password_and_nothing_else_whatever_is_in_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -6,8 +6,10 @@
 #include "servers.h"
 #include "suite.h"
 
+#include <bytes.h>
 #include <clock.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -167,6 +169,76 @@ START_TEST(a_handler_that_returns_in_time_is_waited_for)
 }
 END_TEST
 
+/* Of what the route names: "later" comes while it runs, "brief" goes. */
+struct topics {
+	char later[128];
+	char brief[128];
+	char list[300];
+};
+
+static void name_topics(struct topics *topics,
+			const struct kafka_fixture *kafka)
+{
+	snprintf(topics->later, sizeof(topics->later), "%s-later",
+		 kafka->topic);
+	snprintf(topics->brief, sizeof(topics->brief), "%s-brief",
+		 kafka->topic);
+	snprintf(topics->list, sizeof(topics->list), ", %s, %s", topics->later,
+		 topics->brief);
+}
+
+static void send_to(struct onced_fixture *fixture, const char *topic,
+		    const char *id)
+{
+	struct once_header headers[] = { { "id", bytes_text(id) },
+					 { "biz", bytes_text(id) } };
+	struct once_record record = { .topic = topic,
+				      .value = bytes_text(id),
+				      .headers = headers,
+				      .header_count = 2 };
+
+	kafka_fixture_produce(&fixture->kafka, &record, 1);
+}
+
+/* librdkafka's rd_kafka_destroy() doesn't return after that (2.0.2). */
+static void lose_a_topic(struct onced *onced, struct topics *topics)
+{
+	struct onced_fixture *fixture = onced->fixture;
+
+	send_to(fixture, topics->brief, "m1");
+	onced_start(onced, NULL);
+	kafka_fixture_create_topic(&fixture->kafka, topics->later, 1, NULL);
+	send_to(fixture, topics->later, "m2");
+	onced_fixture_wait_for(fixture, "SELECT count(*) FROM effect", 2,
+			       WAIT_MS);
+	kafka_fixture_delete_topic(&fixture->kafka, topics->brief);
+	onced_wait_for_log(onced, "desired partition is no longer available",
+			   WAIT_MS);
+}
+
+START_TEST(a_topic_that_vanished_holds_up_no_stop)
+{
+	struct onced_options options = {
+		.property = "topic.metadata.refresh.interval.ms=1000"
+	};
+	struct onced_fixture fixture;
+	struct topics topics;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	name_topics(&topics, &fixture.kafka);
+	kafka_fixture_create_topic(&fixture.kafka, topics.brief, 1, NULL);
+	options.topics = topics.list;
+	onced_init(&onced, &fixture, &options);
+	lose_a_topic(&onced, &topics);
+	onced_tell_to_stop(&onced);
+	ck_assert_int_eq(onced_wait(&onced, 2 * STOP_MAX_MS), 0);
+	onced_check_last_sums(&onced);
+	kafka_fixture_delete_topic(&fixture.kafka, topics.later);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stops");
@@ -180,6 +252,7 @@ int main(void)
 		tests,
 		a_stop_that_takes_too_long_ends_with_74_and_nothing_is_lost);
 	tcase_add_test(tests, a_handler_that_returns_in_time_is_waited_for);
+	tcase_add_test(tests, a_topic_that_vanished_holds_up_no_stop);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

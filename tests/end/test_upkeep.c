@@ -177,7 +177,7 @@ START_TEST(a_cleaner_that_gets_no_answer_holds_up_no_stop)
 	code = onced_stop(&onced);
 	send_signal(&fixture, SIGCONT);
 	ck_assert_int_eq(code, 0);
-	ck_assert(onced_has_logged(&onced, "it is left behind"));
+	ck_assert(onced_has_logged(&onced, "the cleaner's session did not end"));
 	onced_fixture_check_effects(&fixture, SENT);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);

@@ -99,6 +99,7 @@ struct onced_options {
 	const char *instance_id; /* none */
 	const char *start_from;  /* "database" */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
+	const char *topics;    /* more than the fixture's: ", a, b" */
 	const char *conninfo;  /* the fixture's database */
 	const char *brokers;   /* the fixture's Kafka */
 	const char *lanes;     /* "2" */

@@ -95,7 +95,7 @@ static void write_route(FILE *file, const struct onced *onced,
 	fprintf(file,
 		"handlers:\n"
 		"  - name: effect\n"
-		"    topics: [%s]\n"
+		"    topics: [%s%s]\n"
 		"    plugin: %s%s%s%s\n"
 		"    msg_id: \"{header:id}\"\n"
 		"    biz_id: \"{header:biz}\"\n"
@@ -107,7 +107,7 @@ static void write_route(FILE *file, const struct onced *onced,
 		"    settings:\n"
 		"      - directory=%s\n"
 		"%s%s%s%s",
-		onced->fixture->kafka.topic,
+		onced->fixture->kafka.topic, or_else(options->topics, ""),
 		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
 		plugin, is_path ? "" : ".so", or_else(options->attempts, "3"),
 		or_else(options->crashes, "2"), onced->fixture->dir.path,

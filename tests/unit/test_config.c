@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include <check.h>
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,11 +229,15 @@ static const struct broken {
 	{ GOOD "admin:\n  listen: localhost:99999\n", ":10:11", "not an address", "\"\" for off" },
 	{ "kafka:\n  brokers: \"a:1, b:1\"\n  group: g\nretention: forever\n" ROUTE,
 	  ":2:12", "not a list of addresses", "no spaces" },
-	{ "kafka:\n  brokers: a:1\n  group: my group\nretention: forever\n" ROUTE,
-	  ":3:10", "not a name that Kafka takes", "letters" },
+	{ "kafka:\n  brokers: a:1\n  group: ''\nretention: forever\n" ROUTE,
+	  ":3:10", "empty", "write something" },
 	{ "kafka:\n  brokers: a:1\n  group:\nretention: forever\n" ROUTE,
 	  ":3:9", "empty", "write something" },
 	/* routes */
+	{ KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n    plugin: handlers/refund.so\n",
+	  ":6:11", "needs a scope of its own", "write handlers[].scope" },
+	{ KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n    plugin: handlers/refund.so\n    scope: ''\n",
+	  ":6:11", "needs a scope of its own", "write handlers[].scope" },
 	{ KAFKA "handlers:\n  - name: \"a\\tb\"\n    topics: [t]\n    plugin: handlers/refund.so\n",
 	  ":6:11", "a control character", "printable" },
 	{ KAFKA "handlers:\n  - name: r\n    topics: [..]\n    plugin: handlers/refund.so\n",
@@ -707,6 +712,231 @@ START_TEST(values_come_from_the_environment_and_from_files)
 }
 END_TEST
 
+/* ---- what comes from outside is a value ---- */
+
+static const char *const passwords[] = {
+	"plain",
+	"a b",
+	"it's",
+	"back\\slash",
+	"p@ss:w/rd#1?%41",
+	"q' dbname=postgres user='postgres",
+	"",
+	" between blanks ",
+	"line\nline",
+	"'quoted'",
+	"\\'",
+	"\\",
+	"x' ",
+	"\tx&host=elsewhere",
+	"${ONCE_TEST_GROUP}",
+	"größe",
+};
+
+static const char *const holders[] = {
+	"host=db user=special dbname=shop password=${file:secret}",
+	"host=db password=${file:secret} user=special dbname=shop",
+	"host=db password=${file:secret}${ONCE_TEST_UNSET:-} user=special "
+	"dbname=shop",
+	"host=db password = ${file:secret} user=special dbname=shop",
+	"host=db password='${file:secret}' user=special dbname=shop",
+	"host=db user=special dbname=shop password = '${file:secret}'",
+	"host=db ${ONCE_TEST_WHO} dbname=shop password='${file:secret}'",
+	"postgresql://special:${file:secret}@db/shop",
+	"postgresql://${ONCE_TEST_USER}:${file:secret}@db/shop",
+	"postgres://special@db/shop?password=${file:secret}",
+	"postgres://special@db/shop?password=${file:secret}&sslmode=disable",
+	"postgres://db/shop?${ONCE_TEST_WHO}&password=${file:secret}",
+};
+
+static const char *find_parameter(const PQconninfoOption *options,
+				  const char *name)
+{
+	while (strcmp(options->keyword, name) != 0)
+		options++;
+	return options->val == NULL ? "" : options->val;
+}
+
+static void check_conninfo(const char *conninfo, const char *password)
+{
+	char *message = NULL;
+	PQconninfoOption *options = PQconninfoParse(conninfo, &message);
+
+	ck_assert_msg(options != NULL, "%s: %s", conninfo, message);
+	ck_assert_str_eq(find_parameter(options, "password"), password);
+	ck_assert_str_eq(find_parameter(options, "user"), "special");
+	ck_assert_str_eq(find_parameter(options, "dbname"), "shop");
+	ck_assert_str_eq(find_parameter(options, "host"), "db");
+	PQconninfoFree(options);
+}
+
+START_TEST(a_secret_is_the_password_and_nothing_else_whatever_is_in_it)
+{
+	struct loaded loaded = { 0 };
+	char yaml[1024];
+
+	setenv("ONCE_TEST_WHO", "user=special", 1);
+	setenv("ONCE_TEST_USER", "special", 1);
+	snprintf(yaml, sizeof(yaml), GOOD "database:\n  conninfo: \"%s\"\n",
+		 holders[_i]);
+	for (size_t i = 0; i < sizeof(passwords) / sizeof(passwords[0]); i++) {
+		write_file("secret", passwords[i], strlen(passwords[i]));
+		load_text(&loaded, yaml);
+		ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+		check_conninfo(loaded.cfg->database.conninfo, passwords[i]);
+		unload(&loaded);
+		loaded = (struct loaded){ 0 };
+	}
+}
+END_TEST
+
+START_TEST(a_secret_of_kafka_and_of_a_handler_is_the_value_whatever_is_in_it)
+{
+	struct loaded loaded = { 0 };
+	char setting[64];
+
+	write_file("secret", passwords[_i], strlen(passwords[_i]));
+	load_text(
+		&loaded,
+		"kafka:\n  brokers: a:1\n  group: g\n  properties:\n"
+		"    - sasl.password=${file:secret}\nretention: forever\n" ROUTE
+		"    settings: [\"api_key=${file:secret}\"]\n");
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(loaded.cfg->kafka.properties[0].name, "sasl.password");
+	ck_assert_str_eq(loaded.cfg->kafka.properties[0].value, passwords[_i]);
+	snprintf(setting, sizeof(setting), "api_key=%s", passwords[_i]);
+	ck_assert_str_eq(loaded.cfg->routes[0].settings[0], setting);
+	unload(&loaded);
+}
+END_TEST
+
+/* Where no value is due, it can only be meant as syntax. */
+static const struct {
+	const char *option;
+	const char *written;
+	const char *read;
+} composed[] = {
+	{ "conninfo", "${ONCE_TEST_DSN}", "host=db password='a b'" },
+	{ "conninfo", "${file:secret}", "host=db password='a b'" },
+	{ "conninfo", "${file:secret} dbname=shop",
+	  "host=db password='a b' dbname=shop" },
+	{ "conninfo", "dbname=shop ${ONCE_TEST_DSN}",
+	  "dbname=shop host=db password='a b'" },
+	{ "conninfo", "${ONCE_TEST_DSN} user=${ONCE_TEST_DSN}",
+	  "host=db password='a b' user=host=db\\ password=\\'a\\ b\\'" },
+	{ "conninfo", "password='x\\${ONCE_TEST_QUOTE}' host=db",
+	  "password='x\\'\\' host' host=db" },
+	{ "conninfo", "postgresql://${ONCE_TEST_HOSTS}/shop",
+	  "postgresql://[::1]:5432,db:5433/shop" },
+	{ "conninfo", "postgresql://u:p@${ONCE_TEST_HOSTS}/shop",
+	  "postgresql://u:p@[::1]:5432,db:5433/shop" },
+	{ "conninfo", "${ONCE_TEST_URL}${ONCE_TEST_QUOTE}",
+	  "postgresql://db/%27%27%20host" },
+	{ "url", "redis://u:${ONCE_TEST_SPECIAL}@h:6379/0",
+	  "redis://u:p%40ss%3Aw%2Frd%231%3F%2541@h:6379/0" },
+	{ "url", "redis://:p@${ONCE_TEST_HOST}/0", "redis://:p@h:6379/0" },
+	{ "url", "unix://${ONCE_TEST_SOCKET}?db=1",
+	  "unix:///run/redis%20a.sock?db=1" },
+	{ "url", "${ONCE_TEST_REDIS}", "redis://h:6379/0" },
+};
+
+START_TEST(what_is_composed_on_purpose_stays_as_it_is)
+{
+	bool is_redis = strcmp(composed[_i].option, "url") == 0;
+	struct loaded loaded = { 0 };
+	char yaml[1024];
+
+	write_file("secret", "host=db password='a b'\n", 23);
+	setenv("ONCE_TEST_DSN", "host=db password='a b'", 1);
+	setenv("ONCE_TEST_QUOTE", "'' host", 1);
+	setenv("ONCE_TEST_HOSTS", "[::1]:5432,db:5433", 1);
+	setenv("ONCE_TEST_URL", "postgresql://db/", 1);
+	setenv("ONCE_TEST_SPECIAL", "p@ss:w/rd#1?%41", 1);
+	setenv("ONCE_TEST_HOST", "h:6379", 1);
+	setenv("ONCE_TEST_SOCKET", "/run/redis a.sock", 1);
+	setenv("ONCE_TEST_REDIS", "redis://h:6379/0", 1);
+	snprintf(yaml, sizeof(yaml), GOOD "%s: |-\n%s    %s\n",
+		 is_redis ? "prefilter:\n  redis:\n    url"
+			  : "database:\n  conninfo",
+		 is_redis ? "  " : "", composed[_i].written);
+	load_text(&loaded, yaml);
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(is_redis ? loaded.cfg->prefilter.redis_url
+				  : loaded.cfg->database.conninfo,
+			 composed[_i].read);
+	unload(&loaded);
+}
+END_TEST
+
+static const char *const misplaced[] = {
+	"host=db ${file:secret}",
+	"host=db password='x'${file:secret}",
+	"host=db pass${file:secret}=x",
+	"postgresql://db/shop?${file:secret}",
+	"postgresql://db/shop?sslmode=disable&${file:secret}",
+};
+
+START_TEST(a_file_is_a_value_or_the_whole_and_never_one_more_keyword)
+{
+	struct loaded loaded = { 0 };
+	char yaml[1024];
+
+	write_file("secret", "hunter2", 7);
+	snprintf(yaml, sizeof(yaml), GOOD "database:\n  conninfo: \"%s\"\n",
+		 misplaced[_i]);
+	load_text(&loaded, yaml);
+	ck_assert_msg(loaded.cfg == NULL, "accepted: %s", misplaced[_i]);
+	check_line_has(loaded.faults, ":10:13", "a keyword is due");
+	check_line_has(loaded.faults, ":10:13", "password=${file:/path}");
+	unload(&loaded);
+}
+END_TEST
+
+static const struct {
+	const char *written;
+	const char *group;
+} groups[] = {
+	{ "$Default", "$Default" },
+	{ "team-a/refunds", "team-a/refunds" },
+	{ "Refund Service", "Refund Service" },
+	{ "orders:prod", "orders:prod" },
+	{ "größe", "größe" },
+	{ "'* \"it''s\" <all>\\ '", "* \"it's\" <all>\\ " },
+	{ "\"a\\tb\"", "a\tb" },
+};
+
+START_TEST(a_group_has_any_name_that_kafka_takes)
+{
+	struct loaded loaded = { 0 };
+	char yaml[512];
+	char scope[64];
+
+	snprintf(yaml, sizeof(yaml),
+		 "kafka:\n  brokers: a:1\n  group: %s\n"
+		 "retention: forever\n" ROUTE,
+		 groups[_i].written);
+	load_text(&loaded, yaml);
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(loaded.cfg->kafka.group, groups[_i].group);
+	snprintf(scope, sizeof(scope), "%s/refund", groups[_i].group);
+	ck_assert_str_eq(loaded.cfg->routes[0].scope, scope);
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(a_route_with_a_slash_in_its_name_has_a_scope_of_its_own)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded,
+		  KAFKA "handlers:\n  - name: a/b\n    topics: [t]\n"
+			"    plugin: handlers/refund.so\n    scope: g/a/b\n");
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_str_eq(loaded.cfg->routes[0].scope, "g/a/b");
+	unload(&loaded);
+}
+END_TEST
+
 START_TEST(a_plain_word_is_a_text_whatever_yaml_thinks_of_it)
 {
 	struct loaded loaded = { 0 };
@@ -993,6 +1223,24 @@ static TCase *values_case(void)
 	tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, values_come_from_the_environment_and_from_files);
+	tcase_add_loop_test(
+		tcase,
+		a_secret_is_the_password_and_nothing_else_whatever_is_in_it, 0,
+		sizeof(holders) / sizeof(holders[0]));
+	tcase_add_loop_test(
+		tcase,
+		a_secret_of_kafka_and_of_a_handler_is_the_value_whatever_is_in_it,
+		0, sizeof(passwords) / sizeof(passwords[0]));
+	tcase_add_loop_test(tcase, what_is_composed_on_purpose_stays_as_it_is,
+			    0, sizeof(composed) / sizeof(composed[0]));
+	tcase_add_loop_test(
+		tcase,
+		a_file_is_a_value_or_the_whole_and_never_one_more_keyword, 0,
+		sizeof(misplaced) / sizeof(misplaced[0]));
+	tcase_add_loop_test(tcase, a_group_has_any_name_that_kafka_takes, 0,
+			    sizeof(groups) / sizeof(groups[0]));
+	tcase_add_test(tcase,
+		       a_route_with_a_slash_in_its_name_has_a_scope_of_its_own);
 	tcase_add_test(tcase,
 		       a_plain_word_is_a_text_whatever_yaml_thinks_of_it);
 	tcase_add_test(

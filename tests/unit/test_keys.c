@@ -221,6 +221,116 @@ START_TEST(a_fingerprint_of_fields_looks_at_these_only)
 }
 END_TEST
 
+/* Of one operation; `value` NULL: a tombstone. */
+struct pair {
+	const char *a;
+	const char *b;
+	bool conflict;
+};
+
+static void check_pair(const char *fingerprint, const struct pair *pair)
+{
+	struct trial trial;
+
+	init_with(&trial, "{header:biz}", fingerprint);
+	add(&trial, 0, "m1", "b1", pair->a);
+	add(&trial, 0, "m2", "b1", pair->b);
+	check_found(&trial, 1, !pair->conflict, pair->conflict, 0);
+	fini(&trial);
+}
+
+#define YEN "\"amount\": 10, \"currency\": \"JPY\""
+
+START_TEST(a_field_that_is_not_there_hides_no_other_difference)
+{
+	static const struct pair pairs[] = {
+		{ "{\"amount\": 10}", "{\"amount\": 10}", false },
+		{ "{\"amount\": 10}", "{\"at\": 7, \"amount\": 10}", false },
+		{ "{\"amount\": 10}", "{\"amount\": 9999}", true },
+		{ "{\"amount\": 10}", "{" YEN "}", true },
+		{ "{" YEN "}", "{\"at\": 7, " YEN "}", false },
+		{ "{\"amount\": 10}", "{\"currency\": \"10\"}", true },
+		{ "{\"amount\": 10}", "not JSON at all", true },
+		{ "{\"amount\": 10}", NULL, true },
+		{ "{\"amount\": 10, \"currency\": \"\"}", "{\"amount\": 10}",
+		  true },
+		{ "{\"amount\": 10, \"currency\": null}", "{\"amount\": 10}",
+		  true },
+		{ NULL, NULL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		check_pair("{json:/amount}:{json:/currency}", &pairs[i]);
+}
+END_TEST
+
+/* Nothing of the template can be had: the whole value is compared. */
+START_TEST(a_value_that_the_fingerprint_cannot_read_is_compared_as_a_whole)
+{
+	static const struct pair pairs[] = {
+		{ "not JSON", "not JSON", false },
+		{ "not JSON", "nor this", true },
+		{ "{\"total\": 1}", "{\"total\": 1}", false },
+		{ "{\"total\": 1}", "{\"total\": 2}", true },
+		{ "{\"amount\": 1, \"currency\": [1]}",
+		  "{\"amount\": 1, \"currency\": [2]}", true },
+		{ "{\"amount\": [1]}", "{\"amount\": [1]}", false },
+		{ "", NULL, true },
+		{ "", "{\"total\": 1}", true },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		check_pair("{json:/amount}:{json:/currency}", &pairs[i]);
+}
+END_TEST
+
+static void read_fingerprint(const char *fingerprint, const char *value,
+			     unsigned char digest[ONCE_FINGERPRINT_SIZE])
+{
+	struct once_header header = { "id", bytes_text("m1") };
+	struct once_record record = { .topic = "refunds",
+				      .value = bytes_text(value),
+				      .headers = &header,
+				      .header_count = 1 };
+	struct once_read_keys keys;
+	struct once_error err;
+	struct trial trial;
+
+	init_with(&trial, NULL, fingerprint);
+	ck_assert(once_key_reader_read(trial.reader, &record, &keys, &err) ==
+		  ONCE_OK);
+	ck_assert_uint_eq(keys.fingerprint.size, ONCE_FINGERPRINT_SIZE);
+	memcpy(digest, keys.fingerprint.data, ONCE_FINGERPRINT_SIZE);
+	fini(&trial);
+}
+
+static bool differ(const unsigned char *a, const unsigned char *b)
+{
+	return once_fingerprints_differ(bytes_of(a, ONCE_FINGERPRINT_SIZE),
+					bytes_of(b, ONCE_FINGERPRINT_SIZE));
+}
+
+/* Rows of the log were written by versions before this one. What they made of
+ * a message that lacked a field was the same for all such messages. */
+START_TEST(rows_of_before_are_compared_as_far_as_they_say_something)
+{
+	static const char whole[] = "52501b5686d6564eb02b8ffea94cea183177fb5d";
+	static const char lacking[] =
+		"52501b56d9265cc53bb2b9ae6131b78f753823cd";
+	static const char template[] = "{json:/amount}:{json:/currency}";
+	unsigned char now[ONCE_FINGERPRINT_SIZE];
+	unsigned char before[ONCE_FINGERPRINT_SIZE];
+
+	read_fingerprint(template, "{" YEN "}", now);
+	ck_assert(bytes_parse_hex(bytes_text(whole), before, sizeof(before)));
+	ck_assert_mem_eq(now, before, sizeof(before));
+	read_fingerprint(template, "{\"amount\": 10}", now);
+	ck_assert(differ(now, before));
+	ck_assert(bytes_parse_hex(bytes_text(lacking), before, sizeof(before)));
+	ck_assert(!differ(now, before));
+}
+END_TEST
+
 START_TEST(bad_keys_are_counted_by_their_reasons)
 {
 	struct trial trial;
@@ -389,6 +499,14 @@ int main(void)
 		tests,
 		without_a_fingerprint_nothing_contradicts_but_another_operation);
 	tcase_add_test(tests, a_fingerprint_of_fields_looks_at_these_only);
+	tcase_add_test(tests,
+		       a_field_that_is_not_there_hides_no_other_difference);
+	tcase_add_test(
+		tests,
+		a_value_that_the_fingerprint_cannot_read_is_compared_as_a_whole);
+	tcase_add_test(
+		tests,
+		rows_of_before_are_compared_as_far_as_they_say_something);
 	tcase_add_test(tests, bad_keys_are_counted_by_their_reasons);
 	tcase_add_test(tests,
 		       more_reasons_than_there_is_room_for_are_still_counted);

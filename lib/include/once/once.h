@@ -258,11 +258,15 @@ ONCE_API enum once_status once_session_sign_off(
  * Never waits. */
 ONCE_API void once_session_tend(struct once_session *session);
 
+enum {
+	ONCE_TOPIC_SIZE = 256 /* a longer one is cut */
+};
+
 /* The call of a handler that is going on. */
 struct once_current_call {
 	int64_t began_ms; /* monotonic; 0: none is */
 	size_t route;
-	const char *topic; /* the record's own */
+	char topic[ONCE_TOPIC_SIZE];
 	int32_t partition;
 	int64_t offset;
 };
@@ -595,6 +599,11 @@ ONCE_API enum once_status once_migrate(const char *conninfo, int dry_run,
 /* Is the schema one this library runs on? CONFIG names the versions, or the
  * tables that are published and can't be written. */
 ONCE_API enum once_status once_schema_check(
+	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Does each connection to it have a session of its own? CONFIG: a pooler in
+ * transaction mode is in between. OK also where it can't be reached. Takes two
+ * connections for a moment. */
+ONCE_API enum once_status once_pooler_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
