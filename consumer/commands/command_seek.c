@@ -150,9 +150,6 @@ static const char *find_refusal(const struct config *cfg,
 {
 	if (config_route_of(cfg, arguments->given[OPTION_TOPIC]) < 0)
 		return "no handler of this configuration takes that topic";
-	if (cfg->kafka.start_from == START_FROM_KAFKA)
-		return "start_from is \"kafka\": stop the group, and set its "
-		       "offsets with Kafka's own tools";
 	return NULL;
 }
 

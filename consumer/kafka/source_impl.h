@@ -103,9 +103,6 @@ void source_check_memory(struct source *source);
 
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);
-/* start_from: kafka; its offset overwrites the row, at each opening. */
-bool source_asks_kafka(const struct source *source,
-		       const struct source_partition *partition);
 void source_resolve_starts(struct source *source);
 void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);

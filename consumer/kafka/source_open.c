@@ -99,19 +99,7 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
-static bool overwrites(const struct source *source)
-{
-	return source->options.cfg->kafka.start_from == START_FROM_KAFKA;
-}
-
-bool source_asks_kafka(const struct source *source,
-		       const struct source_partition *partition)
-{
-	return overwrites(source) && partition->state == PARTITION_OPENING;
-}
-
-static void order_creation(struct source *source,
-			   struct source_partition *partition, int64_t *offsets,
+static void order_creation(struct source_partition *partition, int64_t *offsets,
 			   size_t count)
 {
 	struct order *order = calloc(1, sizeof(*order));
@@ -122,7 +110,6 @@ static void order_creation(struct source *source,
 	order->address = partition_address(partition);
 	order->offsets = offsets;
 	order->offset_count = count;
-	order->replace = overwrites(source);
 	partition_enter(partition, PARTITION_CREATING);
 	mailbox_put(partition->lane->orders, order);
 }
@@ -136,8 +123,7 @@ static int64_t *no_offsets(size_t count)
 	return offsets;
 }
 
-static bool start_at(struct source *source, struct source_partition *partition,
-		     int64_t offset)
+static bool start_at(struct source_partition *partition, int64_t offset)
 {
 	size_t count = (size_t)partition->number + 1;
 	int64_t *offsets = no_offsets(count);
@@ -145,7 +131,7 @@ static bool start_at(struct source *source, struct source_partition *partition,
 	if (offsets == NULL)
 		return false;
 	offsets[partition->number] = offset;
-	order_creation(source, partition, offsets, count);
+	order_creation(partition, offsets, count);
 	return true;
 }
 
@@ -158,7 +144,7 @@ static bool start_at_first(struct source *source,
 	return kafka_ask_range(source->rk, partition->topic, partition->number,
 			       ASK_TIMEOUT_MS, &first,
 			       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-	       start_at(source, partition, first);
+	       start_at(partition, first);
 }
 
 /* "latest" is for what exists when the group is new: all of the topic's
@@ -183,7 +169,7 @@ static bool start_all_at_end(struct source *source,
 	}
 	if (offsets == NULL)
 		return false;
-	order_creation(source, partition, offsets, (size_t)count);
+	order_creation(partition, offsets, (size_t)count);
 	return true;
 }
 
@@ -212,12 +198,12 @@ static bool resolve(struct source *source, struct source_partition *partition)
 
 	/* It had a row, which a failover has forgotten, with all that was done
 	 * since: Kafka's offset is ahead of that. */
-	if (partition->first_next >= 0 && !overwrites(source))
-		return start_at(source, partition, partition->first_next);
+	if (partition->first_next >= 0)
+		return start_at(partition, partition->first_next);
 	if (!ask_committed(source, partition, &committed))
 		return false;
 	if (committed >= 0)
-		return start_at(source, partition, committed);
+		return start_at(partition, committed);
 	return start_by_policy(source, partition);
 }
 

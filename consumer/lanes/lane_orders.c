@@ -85,11 +85,7 @@ static enum once_status ask_position(struct lane_work *work,
 	const struct address *address = &order->address;
 	enum once_status status = ONCE_OK;
 
-	if (order->kind == ORDER_CREATE && order->replace)
-		status = once_session_replace_positions(
-			work->session, group, address->topic, order->offsets,
-			order->offset_count, err);
-	else if (order->kind == ORDER_CREATE)
+	if (order->kind == ORDER_CREATE)
 		status = once_session_create_positions(
 			work->session, group, address->topic, order->offsets,
 			order->offset_count, err);

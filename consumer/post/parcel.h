@@ -66,7 +66,6 @@ struct order {
 	int64_t next_offset;
 	int64_t *offsets; /* by partition number; -1: none */
 	size_t offset_count;
-	bool replace; /* rows that exist are overwritten */
 };
 
 enum report_kind {

@@ -23,8 +23,8 @@ static const char due_sql[] =
 
 static const char pick_sql[] =
 	"SELECT topic, partition, message_offset, message_time_ms, attempts, "
-	"encode(key, 'hex'), encode(value, 'hex') FROM once.parked "
-	"WHERE consumer_id = $1::int8 AND state = 'waiting' "
+	"encode(key, 'hex'), encode(value, 'hex'), log_generation "
+	"FROM once.parked WHERE consumer_id = $1::int8 AND state = 'waiting' "
 	"AND retry_at <= now() ORDER BY retry_at LIMIT 1 "
 	"FOR UPDATE SKIP LOCKED";
 
@@ -35,7 +35,7 @@ static const char headers_sql[] =
 	"ORDER BY h.n";
 
 static const char postpone_sql[] =
-	"UPDATE once.parked SET retry_at = now() + $6::int8 * interval '1 ms' " ONCE__THIS_PARKED
+	"UPDATE once.parked SET retry_at = now() + $7::int8 * interval '1 ms' " ONCE__THIS_PARKED
 	" AND state = 'waiting'";
 
 /* ---- a row as a message ---- */
@@ -92,6 +92,7 @@ static void take_row(struct once_session *session, const struct once_rows *rows,
 	record->time_ms = once__rows_int64(rows, 0, 3);
 	record->key = decode_hex(session, once_rows_get(rows, 0, 5));
 	record->value = decode_hex(session, once_rows_get(rows, 0, 6));
+	record->log_generation = (int32_t)once__rows_int64(rows, 0, 7);
 	item->attempt = (unsigned)once__rows_int64(rows, 0, 4) + 1;
 	item->parked = true;
 	if (record->topic == NULL)

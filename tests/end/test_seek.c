@@ -261,21 +261,36 @@ static bool has_repeated(void *arg)
 	       SENT - 2 * 3;
 }
 
-START_TEST(with_start_from_kafka_its_offset_is_followed)
+START_TEST(a_group_is_sought_to_its_offset_in_kafka_once)
 {
-	const struct onced_options options = { .start_from = "kafka" };
 	struct onced_fixture fixture;
 	struct onced onced;
 
-	handle_all(&fixture, &onced, &options);
+	handle_all(&fixture, &onced, NULL);
 	ck_assert_int_eq(onced_stop(&onced), 0);
-	ck_assert_int_eq(seek(&onced, "earliest", NULL, NULL), 64);
 	set_offset(&fixture, 3);
+	ck_assert_int_eq(seek(&onced, "group", NULL, NULL), 0);
+	onced_check_output(&onced, "[1]: 10 -> 3: up to 7 messages are read");
 	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, WAIT_MS);
 	ck_assert(wait_until(has_repeated, &onced, WAIT_MS));
 	onced_fixture_check_effects(&fixture, SENT);
 	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+START_TEST(a_group_without_an_offset_in_kafka_is_not_sought_to_it)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 2);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_send_series(&fixture, 0, SENT);
+	ck_assert_int_eq(seek(&onced, "group", NULL, NULL), 64);
+	onced_check_output(&onced, "has no offset in Kafka");
+	check_audit(&fixture, 0);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
@@ -303,7 +318,9 @@ int main(void)
 	tcase_add_loop_test(
 		tests, an_offset_set_while_stopped_is_told_and_not_followed, 0,
 		2);
-	tcase_add_test(tests, with_start_from_kafka_its_offset_is_followed);
+	tcase_add_test(tests, a_group_is_sought_to_its_offset_in_kafka_once);
+	tcase_add_test(tests,
+		       a_group_without_an_offset_in_kafka_is_not_sought_to_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

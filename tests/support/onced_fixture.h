@@ -97,7 +97,6 @@ void onced_fixture_show_logs(struct onced_fixture *fixture);
 struct onced_options {
 	const char *name;        /* of its files; "onced" */
 	const char *instance_id; /* none */
-	const char *start_from;  /* "database" */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
 	const char *conninfo;  /* the fixture's database */
 	const char *brokers;   /* the fixture's Kafka */

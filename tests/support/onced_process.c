@@ -40,13 +40,11 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  brokers: %s\n"
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
-		"  start_from: %s\n"
 		"%s%s%s"
 		"  properties:\n"
 		"%s%s%s%s",
 		or_else(options->brokers, kafka->bootstrap), kafka->group,
 		or_else(options->instance_id, ""),
-		or_else(options->start_from, "database"),
 		options->memory == NULL ? "" : "  max_memory: ",
 		or_else(options->memory, ""),
 		options->memory == NULL ? "" : "\n",

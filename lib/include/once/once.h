@@ -255,6 +255,10 @@ struct once_record {
 	struct once_bytes value;
 	const struct once_header *headers;
 	size_t header_count;
+	/* Which log of that topic and partition the offset is of: 0, and one
+	 * more each time that another log was found in its place. A part of
+	 * {offset}, of crash counts and of the parked row's name. */
+	int32_t log_generation;
 };
 
 /* Messages that are handled strictly one behind the other (a partition), and
@@ -455,6 +459,8 @@ struct once_position {
 	int crashed;         /* who took it last has died on the way */
 	int64_t tenure;      /* 0: only read, or no row */
 	struct once_anchor anchor;
+	int32_t log_generation; /* of its records */
+	int disowned; /* who read it last has seen another log there */
 };
 
 ONCE_API enum once_status once_session_read_position(
@@ -476,13 +482,6 @@ ONCE_API enum once_status once_session_create_positions(
 	const int64_t *offsets, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
 
-/* The same, but a row that exists is made to stand there, with no attempts and
- * no anchor. */
-ONCE_API enum once_status once_session_replace_positions(
-	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count,
-	struct once_error *err) ONCE_MUST_CHECK;
-
 /* The log that it stands in isn't the one that it was in: give it an anchor
  * that no message has, for whoever takes it next. Nothing, if it isn't at
  * `offset`.
@@ -492,6 +491,15 @@ ONCE_API enum once_status once_session_disown_log(
 	int32_t partition, int64_t offset,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* Told of each row that the group has for a topic, by partition. */
+typedef void once_position_f(void *arg, int32_t partition,
+			     const struct once_position *position);
+
+ONCE_API enum once_status once_read_positions(
+	const char *conninfo, const char *group, const char *topic,
+	once_position_f *told, void *arg,
+	struct once_error *err) ONCE_MUST_CHECK;
+
 /* What a person does while nobody of the group runs. */
 struct once_seek_options {
 	const char *conninfo;
@@ -499,6 +507,10 @@ struct once_seek_options {
 	const char *topic;
 	const int64_t *offsets; /* by partition; -1: it stays */
 	size_t count;
+	/* By partition: is another log there than the one that the position was
+	 * of? Then its generation rises, as it does for a disowned one. NULL:
+	 * nowhere. */
+	const unsigned char *another_log;
 	const char *person;  /* for the audit: who, */
 	const char *subject; /* and what of */
 	int dry_run;         /* only tell */
