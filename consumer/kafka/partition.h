@@ -82,8 +82,9 @@ struct source_partition {
 	int64_t still_since_ms; /* or was last asked for */
 
 	/* Is this the log that we were in? */
-	bool proving;              /* `anchor` has to come first */
-	bool suspected;            /* until it is opened again and compared */
+	bool proving;   /* `anchor` has to come first */
+	bool absent;    /* it hasn't, and may that be? source_absent.c */
+	bool suspected; /* until it is opened again and compared */
 	struct once_anchor anchor; /* what was handled last */
 	struct once_anchor
 		pulled; /* what was pulled last; offset -1: nothing */

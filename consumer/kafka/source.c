@@ -43,6 +43,7 @@ static void turn(struct source *source)
 	source_serve_consumer(source);
 	source_take_reports(source);
 	source_resolve_starts(source);
+	source_judge_absent(source);
 	source_assign_ready(source);
 	source_pull(source);
 	source_refill(source);
@@ -94,6 +95,8 @@ static void *run_source(void *arg)
 	if (source->rk != NULL &&
 	    atomic_load(&source->ending) == SOURCE_RUNNING) {
 		wait_for_parcels(source);
+		if (source->policies != NULL)
+			rd_kafka_queue_destroy(source->policies);
 		rd_kafka_destroy(source->rk);
 		source->rk = NULL;
 	}

@@ -6,6 +6,7 @@
  *	source_memory.c    how much may wait to be handled
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
+ *	source_absent.c    when what would tell isn't there
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_refill.c    queues that are empty too soon
@@ -67,9 +68,12 @@ struct source {
 	bool answered;          /* the last question what Kafka believes */
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
-	int64_t ask_after_ms; /* why nothing comes: one hasn't answered */
-	bool passing;         /* `trouble` is over when Kafka answers */
-	bool committing;      /* and waiting for the answer */
+	int64_t ask_after_ms;       /* why nothing comes: one hasn't answered */
+	rd_kafka_queue_t *policies; /* answers; NULL: nobody has asked yet */
+	const char *policy_of;      /* the topic asked for now; NULL: none */
+	int64_t ask_policy_at_ms;   /* not before */
+	bool passing;               /* `trouble` is over when Kafka answers */
+	bool committing;            /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -130,6 +134,9 @@ void source_take_witness(struct source_partition *partition,
 			 const struct once_anchor *pulled);
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm);
+
+/* source_absent.c */
+void source_judge_absent(struct source *source);
 
 /* source_assign.c */
 /* The answer to partitions that came: nothing of them is read yet. */

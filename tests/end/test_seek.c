@@ -134,7 +134,10 @@ START_TEST(a_dry_run_says_what_it_would_mean_and_changes_nothing)
 	onced_check_output(&onced, "nothing was changed");
 	ck_assert_int_eq(seek(&onced, "3", "0", "--json"), 0);
 	onced_check_output(&onced, "\"partition\":0,\"from\":10,\"to\":3,"
-				   "\"moved\":true}]");
+				   "\"moved\":true,\"remembered_from\":0,"
+				   "\"beyond_retention\":false,"
+				   "\"another_log\":false,"
+				   "\"log_generation\":0}]");
 	ck_assert_int_eq(onced_fixture_position(&fixture, 1), 10);
 	check_audit(&fixture, 1);
 	onced_fixture_fini(&fixture);

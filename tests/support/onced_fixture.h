@@ -110,6 +110,7 @@ struct onced_options {
 	const char *memory;    /* kafka.max_memory; as a user has it */
 	const char *property;  /* one more of Kafka's: "name=value" */
 	const char *session;   /* lines instead of a session's times; 6 s */
+	const char *msg_id;    /* "{header:id}" */
 	const char *route;     /* more lines of the route */
 	const char *retention; /* "forever" */
 	const char *database;  /* more lines of the section "database" */

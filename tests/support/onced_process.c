@@ -93,7 +93,7 @@ static void write_route(FILE *file, const struct onced *onced,
 		"  - name: effect\n"
 		"    topics: [%s]\n"
 		"    plugin: %s%s%s%s\n"
-		"    msg_id: \"{header:id}\"\n"
+		"    msg_id: \"%s\"\n"
 		"    biz_id: \"{header:biz}\"\n"
 		"    retry:\n"
 		"      max_attempts: %s\n"
@@ -105,7 +105,9 @@ static void write_route(FILE *file, const struct onced *onced,
 		"%s%s%s%s",
 		onced->fixture->kafka.topic,
 		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
-		plugin, is_path ? "" : ".so", or_else(options->attempts, "3"),
+		plugin, is_path ? "" : ".so",
+		or_else(options->msg_id, "{header:id}"),
+		or_else(options->attempts, "3"),
 		or_else(options->crashes, "2"), onced->fixture->dir.path,
 		options->settings == NULL ? "" : "      - ",
 		or_else(options->settings, ""),
