@@ -135,16 +135,54 @@ static bool start_at(struct source_partition *partition, int64_t offset)
 	return true;
 }
 
+/* A group that was renamed by mistake starts so, too. */
 static bool start_at_first(struct source *source,
 			   struct source_partition *partition)
 {
 	int64_t first;
 	int64_t end;
 
-	return kafka_ask_range(source->rk, partition->topic, partition->number,
-			       ASK_TIMEOUT_MS, &first,
-			       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-	       start_at(partition, first);
+	if (kafka_ask_range(source->rk, partition->topic, partition->number,
+			    ASK_TIMEOUT_MS, &first,
+			    &end) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return false;
+	if (first < end)
+		log_warning(PARTITION_FIELDS(partition),
+			    "it has no position anywhere: starting at its "
+			    "first message, %lld; its log ends at %lld",
+			    (long long)first, (long long)end);
+	return start_at(partition, first);
+}
+
+/* Of those partitions that aren't empty. */
+static void tell_passed_over(struct source *source, const char *topic,
+			     const int64_t *ends, int count)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(count);
+
+	for (int i = 0; i < count; i++)
+		rd_kafka_topic_partition_list_add(list, topic, i)->offset =
+			RD_KAFKA_OFFSET_BEGINNING;
+	if (rd_kafka_offsets_for_times(source->rk, list, ASK_TIMEOUT_MS) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		log_warning(LOG_FIELDS(LOG_TEXT("topic", topic)),
+			    "initial_position is \"latest\": what the topic "
+			    "has now is passed over, and never handled");
+	for (int i = 0; i < list->cnt; i++) {
+		int64_t first = list->elems[i].offset;
+
+		if (list->elems[i].err != RD_KAFKA_RESP_ERR_NO_ERROR ||
+		    first < 0 || first >= ends[i])
+			continue;
+		log_warning(LOG_FIELDS(LOG_TEXT("topic", topic),
+				       LOG_NUMBER("partition", i)),
+			    "initial_position is \"latest\": starting at "
+			    "%lld; up to %lld messages before it are passed "
+			    "over, and never handled",
+			    (long long)ends[i], (long long)(ends[i] - first));
+	}
+	rd_kafka_topic_partition_list_destroy(list);
 }
 
 /* "latest" is for what exists when the group is new: all of the topic's
@@ -169,6 +207,7 @@ static bool start_all_at_end(struct source *source,
 	}
 	if (offsets == NULL)
 		return false;
+	tell_passed_over(source, partition->topic, offsets, count);
 	order_creation(partition, offsets, (size_t)count);
 	return true;
 }
@@ -182,8 +221,9 @@ static bool start_by_policy(struct source *source,
 	if (route->initial_position == INITIAL_FAIL) {
 		source_halt(source, partition,
 			    "there is no position for it, and "
-			    "initial_position is \"fail\"; insert its row into "
-			    "once.position and restart");
+			    "initial_position is \"fail\"; stop the group, "
+			    "say with onced seek where it starts, and start it "
+			    "again");
 		return true;
 	}
 	if (route->initial_position == INITIAL_LATEST &&
@@ -198,12 +238,22 @@ static bool resolve(struct source *source, struct source_partition *partition)
 
 	/* It had a row, which a failover has forgotten, with all that was done
 	 * since: Kafka's offset is ahead of that. */
-	if (partition->first_next >= 0)
+	if (partition->first_next >= 0) {
+		log_warning(PARTITION_FIELDS(partition),
+			    "the database has no position of it any more: "
+			    "starting at %lld, where this process began",
+			    (long long)partition->first_next);
 		return start_at(partition, partition->first_next);
+	}
 	if (!ask_committed(source, partition, &committed))
 		return false;
-	if (committed >= 0)
+	if (committed >= 0) {
+		log_info(PARTITION_FIELDS(partition),
+			 "it has no position in the database: starting at "
+			 "%lld, the group's offset in Kafka",
+			 (long long)committed);
 		return start_at(partition, committed);
+	}
 	return start_by_policy(source, partition);
 }
 

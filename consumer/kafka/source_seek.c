@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700 /* strptime() */
 #include "source_seek_impl.h"
 
+#include "clock.h"
 #include "error.h"
 #include "kafka_conf.h"
 #include "kafka_range.h"
@@ -166,7 +167,7 @@ static enum once_status find_remembered(const struct seeking *seeking,
 					struct once_error *err)
 {
 	int64_t retention_ms = seeking->cfg->retention_ms;
-	int64_t time_ms = (int64_t)time(NULL) * 1000 - retention_ms;
+	int64_t time_ms = clock_unix_ms() - retention_ms;
 
 	*ret_offset = 0;
 	if (retention_ms < 0 || time_ms < 0)

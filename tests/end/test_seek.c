@@ -144,6 +144,34 @@ START_TEST(a_dry_run_says_what_it_would_mean_and_changes_nothing)
 }
 END_TEST
 
+/* Their rows may be gone: they would be handled a second time. */
+START_TEST(further_back_than_the_log_remembers_has_to_be_asked_for)
+{
+	const struct onced_options options = { .retention = "1s" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	handle_all(&fixture, &onced, &options);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	pg_fixture_run(&fixture.pg, "SELECT pg_sleep(1.1)");
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, NULL), 1);
+	onced_check_output(&onced, "--beyond-retention");
+	ck_assert_int_eq(onced_fixture_position(&fixture, 0), 10);
+	check_audit(&fixture, 0);
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, "--dry-run"), 0);
+	onced_check_output(&onced, "those before offset 10 are older than the "
+				   "retention");
+	onced_fixture_send_series(&fixture, SENT, SENT);
+	ck_assert_int_eq(seek(&onced, "12", NULL, NULL), 0);
+	ck_assert_int_eq(seek(&onced, "11", NULL, NULL), 0);
+	onced_check_output(&onced, "from offset 10 on");
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, "--beyond-retention"),
+			 0);
+	ck_assert_int_eq(onced_fixture_position(&fixture, 1), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(while_the_group_runs_nothing_is_moved)
 {
 	struct onced_fixture fixture;
@@ -313,6 +341,8 @@ int main(void)
 	tcase_add_test(tests, a_seek_to_a_time_goes_to_its_first_message);
 	tcase_add_test(tests,
 		       a_dry_run_says_what_it_would_mean_and_changes_nothing);
+	tcase_add_test(tests,
+		       further_back_than_the_log_remembers_has_to_be_asked_for);
 	tcase_add_test(tests, while_the_group_runs_nothing_is_moved);
 	tcase_add_test(
 		tests,
