@@ -3,9 +3,11 @@
 -- `steps` counts the moves of those that handle messages: a position that
 -- changes without one was set by hand. `log_generation` says which log of that
 -- name the offsets are of: it rises when another log is found in its place.
+-- `log_id` is Kafka's id of the topic, where that is known.
 ALTER TABLE once.position
     ADD COLUMN steps          bigint  NOT NULL DEFAULT 0,
-    ADD COLUMN log_generation integer NOT NULL DEFAULT 0;
+    ADD COLUMN log_generation integer NOT NULL DEFAULT 0,
+    ADD COLUMN log_id         text COLLATE "C";
 
 -- A position that was set by hand is no proof of what lies before it: the
 -- database may have lost that. So its tenure ends where it stood, whatever
@@ -82,7 +84,7 @@ BEGIN
     ON CONFLICT (group_name, topic, partition) DO UPDATE
     SET next_offset = excluded.next_offset, attempts = 0,
         anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL,
-        log_generation = p.log_generation
+        log_id = NULL, log_generation = p.log_generation
             + (another_log OR once.is_disowned(p.anchor_hash))::integer,
         updated_at = now();
 

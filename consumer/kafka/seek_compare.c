@@ -10,6 +10,10 @@
 #include "error.h"
 #include "kafka_policy.h"
 #include "kafka_record.h"
+#include "kafka_topic_id.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum {
 	PULL_MS = 100
@@ -19,7 +23,8 @@ struct comparison {
 	struct seeking *seeking;
 	rd_kafka_topic_t *rkt;
 	rd_kafka_queue_t *queue;
-	size_t open; /* partitions whose anchor is being read */
+	size_t open;               /* partitions whose anchor is being read */
+	char id[ONCE_LOG_ID_SIZE]; /* the topic's; "": not told */
 };
 
 /* NULL: it has none. */
@@ -34,6 +39,13 @@ static const struct once_position *position_of(const struct seeking *seeking,
 		       : NULL;
 }
 
+static bool is_other_topic(const struct comparison *comparison,
+			   const struct once_position *position)
+{
+	return comparison->id[0] != '\0' && position->log_id[0] != '\0' &&
+	       strcmp(comparison->id, position->log_id) != 0;
+}
+
 static void start(struct comparison *comparison, size_t partition)
 {
 	const struct seeking *seeking = comparison->seeking;
@@ -43,7 +55,7 @@ static void start(struct comparison *comparison, size_t partition)
 
 	if (place->offset < 0 || position == NULL)
 		return;
-	if (position->disowned)
+	if (position->disowned || is_other_topic(comparison, position))
 		place->log = SEEK_LOG_ANOTHER;
 	else if (position->anchor.offset < 0)
 		return;
@@ -155,6 +167,30 @@ static enum once_status judge_absent(struct seeking *seeking,
 	return ONCE_OK;
 }
 
+static void take_id(void *arg, const char *topic, const char *id)
+{
+	struct comparison *comparison = arg;
+
+	(void)topic;
+	snprintf(comparison->id, sizeof(comparison->id), "%s", id);
+}
+
+/* If there is no answer, the messages alone have to tell. */
+static void ask_id(struct comparison *comparison)
+{
+	const struct seeking *seeking = comparison->seeking;
+	const char *topic = seeking->request->topic;
+	rd_kafka_queue_t *answers;
+
+	if (!kafka_topic_id_is_told())
+		return;
+	answers = rd_kafka_queue_new(seeking->rk);
+	kafka_topic_id_ask(seeking->rk, &topic, 1, SEEK_ASK_MS, answers);
+	(void)kafka_topic_id_take(rd_kafka_queue_poll(answers, SEEK_ASK_MS),
+				  take_id, comparison);
+	rd_kafka_queue_destroy(answers);
+}
+
 enum once_status seek_compare_logs(struct seeking *seeking,
 				   struct once_error *err)
 {
@@ -166,6 +202,7 @@ enum once_status seek_compare_logs(struct seeking *seeking,
 	};
 	enum once_status status;
 
+	ask_id(&comparison);
 	for (size_t i = 0; i < seeking->count; i++)
 		start(&comparison, i);
 	status = read_anchors(&comparison, err);

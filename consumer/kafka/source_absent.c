@@ -84,7 +84,7 @@ static void ask(struct source *source)
 	if (at == NULL || clock_ms() < source->ask_policy_at_ms)
 		return;
 	if (source->policies == NULL)
-		source->policies = rd_kafka_queue_new(source->rk);
+		source->policies = source_make_queue(source);
 	source->policy_of = at->topic;
 	kafka_policy_ask(source->rk, at->topic, ANSWER_MS, source->policies);
 }

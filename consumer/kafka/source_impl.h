@@ -6,6 +6,7 @@
  *	source_memory.c    how much may wait to be handled
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
+ *	source_identity.c  has its topic the id that it had?
  *	source_absent.c    when what would tell isn't there
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
@@ -68,7 +69,10 @@ struct source {
 	bool answered;          /* the last question what Kafka believes */
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
-	int64_t ask_after_ms;       /* why nothing comes: one hasn't answered */
+	int64_t ask_after_ms; /* why nothing comes: one hasn't answered */
+	rd_kafka_queue_t *identities; /* answers; NULL: nobody has asked yet */
+	bool identifying;             /* and waiting for one */
+	int64_t identify_at_ms;
 	rd_kafka_queue_t *policies; /* answers; NULL: nobody has asked yet */
 	const char *policy_of;      /* the topic asked for now; NULL: none */
 	int64_t ask_policy_at_ms;   /* not before */
@@ -88,6 +92,10 @@ struct source {
 	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
 };
+
+/* source.c */
+/* For answers, which wake the thread. */
+rd_kafka_queue_t *source_make_queue(struct source *source);
 
 /* source_consumer.c */
 enum once_status source_make_consumer(struct source *source,
@@ -134,6 +142,13 @@ void source_take_witness(struct source_partition *partition,
 			 const struct once_anchor *pulled);
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm);
+
+/* source_identity.c */
+/* It is opened: by which id has its topic been known? */
+void source_expect_identity(struct source *source,
+			    struct source_partition *partition,
+			    const struct once_position *position);
+void source_identify(struct source *source);
 
 /* source_absent.c */
 void source_judge_absent(struct source *source);

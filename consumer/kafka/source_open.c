@@ -28,6 +28,7 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->address = partition_address(partition);
 	order->parcel = parcel;
 	order->next_offset = partition->fetch_next;
+	snprintf(order->log_id, sizeof(order->log_id), "%s", partition->log_id);
 	mailbox_put(partition->lane->orders, order);
 }
 

@@ -155,6 +155,7 @@ static bool is_next(struct source *source, struct source_partition *partition,
 static bool may_pull(const struct source_partition *partition)
 {
 	return partition->state == PARTITION_RUNNING && !partition->absent &&
+	       !partition->unidentified &&
 	       (!partition->suspected || partition->proving);
 }
 
@@ -314,7 +315,8 @@ static void pull_all(struct source *source)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next) {
-		if (at->state != PARTITION_RUNNING || at->absent)
+		if (at->state != PARTITION_RUNNING || at->absent ||
+		    at->unidentified)
 			continue;
 		if (at->busy)
 			look_ahead(source, at);

@@ -38,6 +38,7 @@ static void take_opened(struct source *source,
 					 ? -1
 					 : position->next_offset;
 	source_start_proof(partition, position);
+	source_expect_identity(source, partition, position);
 	partition_enter(partition, PARTITION_READY);
 }
 

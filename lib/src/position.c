@@ -37,7 +37,8 @@ static const char move_sql[] =
 	"WHERE group_name = $1::text AND topic = $2::text)::int, " \
 	"coalesce(once.has_crashed(p.holder), false)::int, " \
 	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex'), " \
-	"p.log_generation, once.is_disowned(p.anchor_hash)::int, p.partition "
+	"p.log_generation, once.is_disowned(p.anchor_hash)::int, " \
+	"p.log_id, p.partition "
 
 static const char read_sql[] =
 	READ_SQL "FROM (SELECT) AS one LEFT JOIN once.position AS p "
@@ -56,6 +57,11 @@ static const char disown_sql[] =
 	"anchor_time_ms = 0, anchor_hash = decode(repeat('00', 16), 'hex') "
 	"WHERE group_name = $1::text AND topic = $2::text "
 	"AND partition = $3::int4 AND next_offset = $4::int8";
+
+static const char name_log_sql[] =
+	"UPDATE once.position SET log_id = $4::text "
+	"WHERE group_name = $1::text AND topic = $2::text "
+	"AND partition = $3::int4 AND log_id IS NULL";
 
 static const char end_tenures_sql[] =
 	"SELECT once.end_tenures($1::text, $2::text, $3::int4[])";
@@ -175,6 +181,7 @@ enum {
 	READ_ANCHOR_HASH,
 	READ_LOG_GENERATION,
 	READ_DISOWNED,
+	READ_LOG_ID,
 	READ_PARTITION
 };
 
@@ -202,6 +209,8 @@ static void take_anchor(const struct once_rows *rows, size_t row,
 static void take_position(const struct once_rows *rows, size_t row,
 			  struct once_position *position)
 {
+	struct once_bytes log_id = once_rows_get(rows, row, READ_LOG_ID);
+
 	position->next_offset = int64_or_none(rows, row, READ_NEXT);
 	position->tenure = 0;
 	position->attempts =
@@ -213,6 +222,9 @@ static void take_position(const struct once_rows *rows, size_t row,
 	position->log_generation =
 		(int32_t)once__rows_int64(rows, row, READ_LOG_GENERATION);
 	position->disowned = once__rows_int64(rows, row, READ_DISOWNED) != 0;
+	snprintf(position->log_id, sizeof(position->log_id), "%.*s",
+		 (int)log_id.size,
+		 log_id.data == NULL ? "" : (const char *)log_id.data);
 }
 
 bool once__positions_read(struct once__pg *pg,
@@ -284,6 +296,19 @@ void once__positions_disown(struct once__pg *pg,
 				  ONCE_TEXT(bytes_text(partition->topic)),
 				  once__pg_int8(number, partition->number),
 				  once__pg_int8(next, offset)));
+}
+
+void once__positions_name_log(struct once__pg *pg,
+			      const struct once__partition *partition,
+			      const char *log_id)
+{
+	char number[24];
+
+	once__pg_send(pg, ONCE__PG_OURS, name_log_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+				  ONCE_TEXT(bytes_text(partition->topic)),
+				  once__pg_int8(number, partition->number),
+				  ONCE_TEXT(bytes_text(log_id))));
 }
 
 void once__positions_end_tenures(struct once__pg *pg, const char *group,

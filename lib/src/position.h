@@ -70,6 +70,9 @@ bool once__positions_take(struct once__pg *pg,
 void once__positions_disown(struct once__pg *pg,
 			    const struct once__partition *partition,
 			    int64_t offset);
+void once__positions_name_log(struct once__pg *pg,
+			      const struct once__partition *partition,
+			      const char *log_id);
 /* To be said before a position is set otherwise than by handling messages. */
 void once__positions_end_tenures(struct once__pg *pg, const char *group,
 				 const char *topic,

@@ -25,7 +25,7 @@ static const char move_sql[] =
 	"$5::int4[]) AS n ON CONFLICT (group_name, topic, partition) "
 	"DO UPDATE SET next_offset = excluded.next_offset, attempts = 0, "
 	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
-	"log_generation = p.log_generation + greatest(excluded.log_generation, "
+	"log_id = NULL, log_generation = p.log_generation + greatest(excluded.log_generation, "
 	"once.is_disowned(p.anchor_hash)::int4), updated_at = now()";
 
 static const char audit_sql[] =

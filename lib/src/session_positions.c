@@ -91,3 +91,18 @@ enum once_status once_session_disown_log(struct once_session *session,
 	once__positions_disown(session->pg, &disowned, offset);
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
+
+enum once_status once_session_name_log(struct once_session *session,
+				       const char *group, const char *topic,
+				       int32_t partition, const char *log_id,
+				       struct once_error *err)
+{
+	struct once__partition named = { group, topic, partition };
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	once__positions_name_log(session->pg, &named, log_id);
+	return once__session_finish(session, once__pg_wait(session->pg), err);
+}

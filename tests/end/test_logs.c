@@ -4,6 +4,7 @@
  * retention is no other log.
  */
 #include "bytes.h"
+#include "clock.h"
 #include "onced_fixture.h"
 #include "servers.h"
 #include "suite.h"
@@ -95,6 +96,12 @@ static void check_after_a_seek(struct onced *onced, int64_t count)
 	onced_fixture_fini(fixture);
 }
 
+/* librdkafka does since 2.3; then another id is seen before anything else. */
+static bool tells_ids(void)
+{
+	return rd_kafka_version() >= 0x02030000;
+}
+
 /* The new log has as many messages, or more: the old offset is there. */
 static const int64_t longer[] = { HANDLED, HANDLED + 5 };
 
@@ -139,7 +146,9 @@ START_TEST(a_topic_made_again_shorter_by_one_is_told)
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	make_topic_again(&fixture, HANDLED - 1);
 	onced_start(&onced, NULL);
-	onced_wait_until_not_ready(&onced, "its log ends at 9, before",
+	onced_wait_until_not_ready(&onced,
+				   tells_ids() ? "its topic has the id"
+					       : "its log ends at 9, before",
 				   WAIT_MS);
 	onced_fixture_send_series(&fixture, 3000, 1);
 	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
@@ -221,7 +230,8 @@ START_TEST(a_topic_made_again_with_a_marker_at_the_old_place_halts)
 }
 END_TEST
 
-/* There an absent message may have been compacted away. */
+/* There an absent message may have been compacted away: as if the one before
+ * the position had been where a marker is. */
 START_TEST(in_a_compacted_topic_an_absent_message_proves_nothing)
 {
 	static const char *const compacted[] = { "cleanup.policy=compact",
@@ -229,15 +239,86 @@ START_TEST(in_a_compacted_topic_an_absent_message_proves_nothing)
 	struct onced_fixture fixture;
 	struct onced onced;
 
-	start_and_handle(&fixture, &onced);
-	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_init(&fixture, 1);
+	onced_fixture_without_monitor(&fixture);
 	make_topic_with_a_marker_there(&fixture, compacted);
+	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
-	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",
-			       HANDLED + HANDLED / 2, WAIT_MS);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", HANDLED,
+			       WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	pg_fixture_run(&fixture.pg,
+		       "UPDATE once.position SET next_offset = 10, "
+		       "anchor_offset = 9");
+	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, HANDLED / 2);
 	ck_assert_int_eq(
 		onced_get_metric(&onced, "onced_anchor_gone_total", NULL), 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_check_effects(&fixture, HANDLED);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* ---- by the topic's id ---- */
+
+/* The same messages to the byte, and of the same time: only its id tells the
+ * new topic from the old one. */
+static void send_the_same(struct onced_fixture *fixture, int64_t time_ms)
+{
+	for (int i = 0; i < HANDLED; i++) {
+		char id[16];
+		struct once_header headers[] = { { "id", { NULL, 0 } },
+						 { "biz", { NULL, 0 } } };
+		struct once_record record = {
+			.time_ms = time_ms,
+			.value = bytes_text("v"),
+			.headers = headers,
+			.header_count = 2,
+		};
+
+		snprintf(id, sizeof(id), "same%d", i);
+		headers[0].value = bytes_text(id);
+		headers[1].value = bytes_text(id);
+		kafka_fixture_produce(&fixture->kafka, &record, 1);
+	}
+}
+
+START_TEST(a_topic_made_again_is_known_by_its_id)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+	bool tells = tells_ids();
+	int64_t now_ms = clock_unix_ms();
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_without_monitor(&fixture);
+	onced_start(&onced, NULL);
+	send_the_same(&fixture, now_ms);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", HANDLED,
+			       WAIT_MS);
+	onced_fixture_wait_for(&fixture,
+			       "SELECT count(log_id) FROM once.position",
+			       tells ? 1 : 0, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_start(&onced, NULL); /* it has the same id */
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, 0);
+	send_the_same(&fixture, now_ms);
+	onced_start(&onced, NULL);
+	if (tells)
+		onced_wait_until_not_ready(&onced, "its topic has the id",
+					   WAIT_MS);
+	else
+		onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	seek_to_the_beginning(&onced);
+	onced_check_output(&onced, tells ? "in another log" : "read again");
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }
@@ -491,6 +572,7 @@ int main(void)
 		       a_topic_made_again_with_a_marker_at_the_old_place_halts);
 	tcase_add_test(tests,
 		       in_a_compacted_topic_an_absent_message_proves_nothing);
+	tcase_add_test(tests, a_topic_made_again_is_known_by_its_id);
 	tcase_add_loop_test(tests,
 			    places_in_a_topic_made_again_are_other_messages, 0,
 			    MADE_AGAIN_WAYS);

@@ -452,6 +452,8 @@ ONCE_API void once_anchor_of(const struct once_record *record,
 ONCE_API int once_anchors_equal(const struct once_anchor *a,
 				const struct once_anchor *b);
 
+#define ONCE_LOG_ID_SIZE 40
+
 struct once_position {
 	int64_t next_offset; /* -1: no row */
 	unsigned attempts;   /* of the message that is next */
@@ -459,7 +461,8 @@ struct once_position {
 	int crashed;         /* who took it last has died on the way */
 	int64_t tenure;      /* 0: only read, or no row */
 	struct once_anchor anchor;
-	int32_t log_generation; /* of its records */
+	int32_t log_generation;        /* of its records */
+	char log_id[ONCE_LOG_ID_SIZE]; /* once_session_name_log(); "": none */
 	int disowned; /* who read it last has seen another log there */
 };
 
@@ -489,6 +492,13 @@ ONCE_API enum once_status once_session_create_positions(
 ONCE_API enum once_status once_session_disown_log(
 	struct once_session *session, const char *group, const char *topic,
 	int32_t partition, int64_t offset,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Write down the name by which its source tells the log from others (Kafka: the
+ * topic's id), if it has none. A seek takes it away. */
+ONCE_API enum once_status once_session_name_log(
+	struct once_session *session, const char *group, const char *topic,
+	int32_t partition, const char *log_id,
 	struct once_error *err) ONCE_MUST_CHECK;
 
 /* Told of each row that the group has for a topic, by partition. */
