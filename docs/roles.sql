@@ -4,8 +4,9 @@
 --	psql -v role=onced -v operator=onced_operator -f docs/roles.sql
 --
 -- and grant it, beside, what your handlers do with your own tables. The operator
--- is for people at "onced status" and "onced parked": it touches no position, no
--- claim and none of your tables.
+-- is for people at "onced status" and "onced parked": it touches no claim and
+-- none of your tables, and a position only by once.set_position(), which writes
+-- it down.
 
 CREATE ROLE :"role" LOGIN;
 GRANT USAGE ON SCHEMA once TO :"role";
@@ -36,4 +37,7 @@ GRANT UPDATE (state, retry_at, attempts, crashes, group_name, route), DELETE
 -- To lock its rows, which asks for an UPDATE of some column.
 GRANT UPDATE (since), DELETE ON once.in_hand TO :"operator";
 GRANT INSERT (person, command, subject, rows_changed) ON once.audit
+    TO :"operator";
+GRANT EXECUTE ON FUNCTION
+    once.set_position(text, text, integer, bigint, boolean, text)
     TO :"operator";

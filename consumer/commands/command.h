@@ -25,7 +25,8 @@
 					      "configuration says")           \
 	X(TOPIC,      "topic",      "TOPIC",  "of this topic")                \
 	X(PARTITION,  "partition",  "N",      "of this partition")            \
-	X(TO,         "to",         "PLACE",  "earliest, latest, an offset, @TIME")  \
+	X(TO,         "to",         "PLACE",  "earliest, latest, group, an "  \
+					      "offset, @TIME")                \
 	X(OFFSET,     "offset",     "N",      "at this offset")               \
 	X(STATE,      "state",      "STATE",  "dead or waiting")              \
 	X(REASON,     "reason",     "CAUSE",  "parked for this reason")       \
@@ -39,6 +40,9 @@
 	X(ALL,        "all",        NULL,     "really all: no other choice is made") \
 	X(CLOCK_IS_RIGHT, "clock-is-right", NULL, "the database's clock may be " \
 					      "believed; once.audit says who said so") \
+	X(ANOTHER_LOG, "another-log", NULL,   "the topic was made again")     \
+	X(BEYOND_RETENTION, "beyond-retention", NULL, "further back than the "  \
+					      "log remembers")                \
 	X(ONCE,       "once",       NULL,     "on a terminal, too: one time only") \
 	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
 	X(JSON,       "json",       NULL,     "for scripts")

@@ -2,6 +2,7 @@
  * moved; Kafka's offset follows by itself. */
 #include "bytes.h"
 #include "command.h"
+#include "error.h"
 #include "scope.h"
 #include "source_seek.h"
 #include "text.h"
@@ -15,25 +16,63 @@ struct page {
 	const char *topic;
 	bool json;
 	bool dry_run;
+	bool remembers_all; /* the retention is "forever" */
+	const struct seeker *seeker;
 	struct text text;
 };
+
+/* What the group has and what Kafka has, by partition. */
+struct seeker {
+	struct once_position *positions;
+	size_t position_count;
+	struct seek_place *places;
+	size_t place_count;
+	bool broken; /* no memory */
+};
+
+static int32_t generation_of(const struct seeker *seeker, int32_t partition)
+{
+	size_t i = (size_t)partition;
+
+	if (i >= seeker->position_count)
+		return 0;
+	return seeker->positions[i].log_generation +
+	       (seeker->places[i].log == SEEK_LOG_ANOTHER);
+}
+
+/* It goes back to messages that the log may have forgotten: they would be new.
+ */
+static bool is_beyond(const struct seek_place *place, int64_t from)
+{
+	return place->log != SEEK_LOG_ANOTHER && place->offset >= 0 &&
+	       place->offset < from && place->offset < place->remembered;
+}
 
 static void add_json(struct page *page, int32_t partition, int64_t from,
 		     int64_t to)
 {
+	const struct seek_place *place = &page->seeker->places[partition];
+
 	text_adds(&page->text, page->text.size == 0 ? "[" : ",");
 	text_adds(&page->text, "{\"topic\":");
 	text_add_json(&page->text, bytes_text(page->topic));
 	text_addf(&page->text,
-		  ",\"partition\":%d,\"from\":%lld,\"to\":%lld,\"moved\":%s}",
+		  ",\"partition\":%d,\"from\":%lld,\"to\":%lld,\"moved\":%s",
 		  (int)partition, (long long)from, (long long)to,
 		  page->dry_run ? "false" : "true");
+	text_addf(&page->text,
+		  ",\"remembered_from\":%lld,\"beyond_retention\":%s,"
+		  "\"another_log\":%s,\"log_generation\":%d}",
+		  (long long)place->remembered,
+		  is_beyond(place, from) ? "true" : "false",
+		  place->log == SEEK_LOG_ANOTHER    ? "true"
+		  : place->log == SEEK_LOG_UNPROVEN ? "null"
+						    : "false",
+		  (int)generation_of(page->seeker, partition));
 }
 
-static void add_line(struct page *page, int32_t partition, int64_t from,
-		     int64_t to)
+static void add_move(struct page *page, int64_t from, int64_t to)
 {
-	text_addf(&page->text, "%s[%d]: ", page->topic, (int)partition);
 	if (from < 0)
 		text_addf(&page->text, "starts at %lld (it had no position)\n",
 			  (long long)to);
@@ -53,6 +92,46 @@ static void add_line(struct page *page, int32_t partition, int64_t from,
 			  (long long)(from - to));
 }
 
+static void add_memory(struct page *page, const struct seek_place *place,
+		       int64_t from)
+{
+	if (page->remembers_all || place->log == SEEK_LOG_ANOTHER)
+		return;
+	if (is_beyond(place, from))
+		text_addf(&page->text,
+			  "    those before offset %lld are older than the "
+			  "retention: they may be handled a second time\n",
+			  (long long)place->remembered);
+	else
+		text_addf(&page->text,
+			  "    the log remembers all that was handled from "
+			  "offset %lld on\n",
+			  (long long)place->remembered);
+}
+
+static void add_lines(struct page *page, int32_t partition, int64_t from,
+		      int64_t to)
+{
+	const struct seek_place *place = &page->seeker->places[partition];
+
+	text_addf(&page->text, "%s[%d]: ", page->topic, (int)partition);
+	if (place->log == SEEK_LOG_ANOTHER)
+		text_addf(&page->text,
+			  "%lld -> %lld in another log, the topic was made "
+			  "again or cut: none of its messages counts as "
+			  "handled (log generation %d)\n",
+			  (long long)from, (long long)to,
+			  (int)generation_of(page->seeker, partition));
+	else
+		add_move(page, from, to);
+	if (place->log == SEEK_LOG_UNPROVEN)
+		text_adds(&page->text,
+			  "    that this is the log that it was in can't be "
+			  "proved, the message handled last isn't there; if "
+			  "the topic was made again, say --another-log\n");
+	add_memory(page, place, from);
+}
+
 static void take_move(void *arg, int32_t partition, int64_t from, int64_t to)
 {
 	struct page *page = arg;
@@ -60,7 +139,7 @@ static void take_move(void *arg, int32_t partition, int64_t from, int64_t to)
 	if (page->json)
 		add_json(page, partition, from, to);
 	else
-		add_line(page, partition, from, to);
+		add_lines(page, partition, from, to);
 }
 
 static void show(struct page *page)
@@ -74,23 +153,118 @@ static void show(struct page *page)
 	printf("%s\n", page->text.data);
 }
 
+/* ---- what is there ---- */
+
+static void take_position(void *arg, int32_t partition,
+			  const struct once_position *position)
+{
+	struct seeker *seeker = arg;
+	size_t count = (size_t)partition + 1;
+	struct once_position *positions =
+		realloc(seeker->positions, count * sizeof(*positions));
+
+	if (positions == NULL) {
+		seeker->broken = true;
+		return;
+	}
+	seeker->positions = positions;
+	for (size_t i = seeker->position_count; i < count; i++)
+		positions[i] = (struct once_position){
+			.next_offset = -1,
+			.anchor.offset = -1,
+		};
+	seeker->position_count = count;
+	positions[partition] = *position;
+}
+
+static void say_another_log(struct seeker *seeker)
+{
+	for (size_t i = 0; i < seeker->place_count; i++)
+		if (seeker->places[i].offset >= 0 &&
+		    i < seeker->position_count &&
+		    seeker->positions[i].next_offset >= 0)
+			seeker->places[i].log = SEEK_LOG_ANOTHER;
+}
+
+static enum once_status look(const struct config *cfg, struct seeker *seeker,
+			     const struct arguments *arguments,
+			     int32_t partition, struct once_error *err)
+{
+	struct seek_request request = {
+		.topic = arguments->given[OPTION_TOPIC],
+		.partition = partition,
+		.to = arguments->given[OPTION_TO],
+	};
+	enum once_status status =
+		once_read_positions(cfg->database.conninfo, cfg->kafka.group,
+				    request.topic, take_position, seeker, err);
+
+	if (status == ONCE_OK && seeker->broken)
+		status = error_no_memory(err);
+	if (status != ONCE_OK)
+		return status;
+	request.positions = seeker->positions;
+	request.position_count = seeker->position_count;
+	status = source_find_places(cfg, &request, &seeker->places,
+				    &seeker->place_count, err);
+	if (status == ONCE_OK && arguments->given[OPTION_ANOTHER_LOG] != NULL)
+		say_another_log(seeker);
+	return status;
+}
+
+static enum once_status check_memory(const struct seeker *seeker,
+				     const struct arguments *arguments,
+				     struct once_error *err)
+{
+	if (arguments->given[OPTION_BEYOND_RETENTION] != NULL ||
+	    arguments->dry_run)
+		return ONCE_OK;
+	for (size_t i = 0;
+	     i < seeker->place_count && i < seeker->position_count; i++)
+		if (is_beyond(&seeker->places[i],
+			      seeker->positions[i].next_offset))
+			return error_set(
+				err, ONCE_FENCED,
+				"%s[%zu]: messages before offset %lld are "
+				"older than the retention, and may be handled "
+				"a second time; nothing was changed. "
+				"--beyond-retention does it, --dry-run shows "
+				"all partitions",
+				arguments->given[OPTION_TOPIC], i,
+				(long long)seeker->places[i].remembered);
+	return ONCE_OK;
+}
+
+/* ---- the move ---- */
+
 static enum once_status seek_to(const struct config *cfg, struct page *page,
 				const struct arguments *arguments,
-				const int64_t *offsets, size_t count,
+				const struct seeker *seeker,
 				struct once_error *err)
 {
 	scoped_text struct text person = { 0 };
+	scoped_free int64_t *offsets =
+		calloc(seeker->place_count, sizeof(*offsets));
+	scoped_free unsigned char *another_log =
+		calloc(seeker->place_count, sizeof(*another_log));
 	char subject[1600];
 	struct once_seek_options options = {
 		.conninfo = cfg->database.conninfo,
 		.group = cfg->kafka.group,
 		.topic = arguments->given[OPTION_TOPIC],
 		.offsets = offsets,
-		.count = count,
+		.count = seeker->place_count,
+		.another_log = another_log,
 		.subject = subject,
 		.dry_run = arguments->dry_run,
 	};
 
+	if (offsets == NULL || another_log == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < seeker->place_count; i++) {
+		offsets[i] = seeker->places[i].offset;
+		another_log[i] = seeker->places[i].log == SEEK_LOG_ANOTHER;
+	}
 	command_add_person(&person);
 	options.person = person.data == NULL ? "" : person.data;
 	snprintf(subject, sizeof(subject),
@@ -107,21 +281,22 @@ static enum once_status run_seek(const struct config *cfg, struct page *page,
 				 const struct arguments *arguments,
 				 int32_t partition, struct once_error *err)
 {
-	const struct seek_request request = { arguments->given[OPTION_TOPIC],
-					      partition,
-					      arguments->given[OPTION_TO] };
-	int64_t *offsets = NULL;
-	size_t count = 0;
-	enum once_status status =
-		source_find_offsets(cfg, &request, &offsets, &count, err);
+	struct seeker seeker = { 0 };
+	enum once_status status = look(cfg, &seeker, arguments, partition, err);
 
+	page->seeker = &seeker;
 	if (status == ONCE_OK)
-		status = seek_to(cfg, page, arguments, offsets, count, err);
-	free(offsets);
+		status = check_memory(&seeker, arguments, err);
+	if (status == ONCE_OK)
+		status = seek_to(cfg, page, arguments, &seeker, err);
+	page->seeker = NULL;
+	free(seeker.positions);
+	free(seeker.places);
 	return status;
 }
 
-/* A process of the group is running, or there is no such place. */
+/* A process of the group is running, the log has forgotten what would be read
+ * again, or there is no such place. */
 static int exit_code_of_seek(enum once_status status)
 {
 	if (status == ONCE_FENCED)
@@ -150,9 +325,6 @@ static const char *find_refusal(const struct config *cfg,
 {
 	if (config_route_of(cfg, arguments->given[OPTION_TOPIC]) < 0)
 		return "no handler of this configuration takes that topic";
-	if (cfg->kafka.start_from == START_FROM_KAFKA)
-		return "start_from is \"kafka\": stop the group, and set its "
-		       "offsets with Kafka's own tools";
 	return NULL;
 }
 
@@ -177,6 +349,7 @@ static int seek(const struct arguments *arguments)
 	cfg = command_load_config(arguments);
 	if (cfg == NULL)
 		return EXIT_CODE_CONFIG;
+	page.remembers_all = cfg->retention_ms < 0;
 	refusal = find_refusal(cfg, arguments);
 	if (refusal != NULL)
 		fprintf(stderr, "onced: %s\n", refusal);
@@ -195,11 +368,18 @@ static int seek(const struct arguments *arguments)
 const struct command command_seek = {
 	.name = "seek",
 	.summary = "moves the group's positions, while it is stopped",
-	.help = "PLACE: earliest, latest, an offset, or a time in UTC such as\n"
-		"@2026-01-31T12:00:00Z (or @ and ms since 1970). Without\n"
-		"--partition: in all partitions. --dry-run tells what it would\n"
-		"mean. It is written down in once.audit.",
+	.help = "PLACE: earliest, latest, group (the group's offset in Kafka), an\n"
+		"offset, or a time in UTC such as @2026-01-31T12:00:00Z (or @ and\n"
+		"ms since 1970). Without --partition: in all partitions. --dry-run\n"
+		"tells what it would mean. It is written down in once.audit.\n"
+		"\n"
+		"Messages that are older than the retention may be forgotten, and\n"
+		"would be handled again: to go back that far, say\n"
+		"--beyond-retention. Where another log is found than the one that\n"
+		"the position was in, its messages are new ones under the same\n"
+		"offsets; --another-log says so where it can't be seen.",
 	.options = TAKES_CONFIG | TAKES_TOPIC | TAKES_PARTITION | TAKES_TO |
-		   TAKES_DRY_RUN | TAKES_JSON,
+		   TAKES_ANOTHER_LOG | TAKES_BEYOND_RETENTION | TAKES_DRY_RUN |
+		   TAKES_JSON,
 	.run = seek,
 };

@@ -138,6 +138,7 @@ void parked_print_json(struct parked_page *page,
 	add_number(text, "partition", msg->partition);
 	add_number(text, "offset", msg->offset);
 	add_number(text, "time_ms", msg->time_ms);
+	add_number(text, "log_generation", msg->log_generation);
 	add_text(text, "state",
 		 msg->state == ONCE_PARKED_DEAD ? "dead" : "waiting");
 	add_text(text, "cause", msg->cause);

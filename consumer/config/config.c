@@ -125,7 +125,6 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 	if (faults->broken)
 		return;
 	config_check_prefilter(cfg, tree->root, faults);
-	config_check_durability(cfg, tree->root, faults);
 	config_check_retention(cfg, tree->root, faults);
 	config_check_routes(cfg, tree->root, faults);
 }

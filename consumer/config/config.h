@@ -11,10 +11,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum start_from {
-	START_FROM_DATABASE,
-	START_FROM_KAFKA
-};
 enum initial_position {
 	INITIAL_EARLIEST,
 	INITIAL_LATEST,
@@ -33,7 +29,6 @@ struct kafka_config {
 	char *brokers;
 	char *group;
 	char *instance_id; /* "": dynamic membership */
-	enum start_from start_from;
 	size_t max_memory; /* of messages that aren't handled yet, in bytes */
 	struct name_value *properties;
 	size_t property_count;

@@ -48,21 +48,6 @@ void config_check_prefilter(const struct config *cfg,
 	once_prefilter_destroy(prefilter);
 }
 
-/* A crash then takes back transactions whose offsets Kafka has already. */
-void config_check_durability(const struct config *cfg,
-			     const struct tree_node *root,
-			     struct faults *faults)
-{
-	if (cfg->database.durability != ONCE_DURABILITY_SOURCE ||
-	    cfg->kafka.start_from == START_FROM_DATABASE)
-		return;
-	faults_add(faults, place_of(tree_find(root, "database"), "durability"),
-		   "database.durability can't be kafka while kafka.start_from "
-		   "is kafka: what a crash of the database loses is found only "
-		   "by its own positions; write \"database\" for one of the "
-		   "two");
-}
-
 /* A producer that sends again after an hour is no rare thing. */
 void config_check_retention(const struct config *cfg,
 			    const struct tree_node *root, struct faults *faults)

@@ -12,12 +12,8 @@ void config_check_retention(const struct config *cfg,
 			    struct faults *faults);
 void config_check_routes(const struct config *cfg, const struct tree_node *root,
 			 struct faults *faults);
-/* Commits that a crash may take back ask for the database's own positions. */
 void config_check_prefilter(const struct config *cfg,
 			    const struct tree_node *root,
 			    struct faults *faults);
-void config_check_durability(const struct config *cfg,
-			     const struct tree_node *root,
-			     struct faults *faults);
 
 #endif

@@ -51,14 +51,42 @@ static const char *find_meant(const struct section *section, const char *key)
 	return similar.best;
 }
 
+/* Options that were, and what to do instead. */
+static const struct {
+	const char *prefix;
+	const char *key;
+	const char *advice;
+} retired[] = {
+	{ "kafka.", "start_from",
+	  "the position in the database always counts; remove the line. To "
+	  "start once where the group's offset in Kafka is, stop the group and "
+	  "run: onced seek --topic TOPIC --to group" },
+};
+
+static const char *find_advice(const struct section *section, const char *key)
+{
+	for (size_t i = 0; i < sizeof(retired) / sizeof(retired[0]); i++)
+		if (strcmp(retired[i].prefix, section->prefix) == 0 &&
+		    strcmp(retired[i].key, key) == 0)
+			return retired[i].advice;
+	return NULL;
+}
+
 static void refuse_key(struct reader *reader, const struct section *section,
 		       const struct tree_node *member)
 {
+	const char *advice = find_advice(section, member->key);
 	const struct config_option *elsewhere = find_elsewhere(member->key);
 	const char *meant = find_meant(section, member->key);
 	struct text keys scoped_text = { 0 };
 	struct text fault scoped_text = { 0 };
 
+	if (advice != NULL) {
+		faults_add(reader->faults, member->key_place,
+			   "%s%s is no option any more: %s", section->prefix,
+			   member->key, advice);
+		return;
+	}
 	list_keys(section->prefix, &keys);
 	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ", member->key,
 		  section->prefix[0] == '\0' ? "" : " of ",

@@ -42,5 +42,18 @@ void kafka_record_fill(struct once_record *record, const char *topic,
 	record->value = bytes_of(rkm->payload, rkm->len);
 	record->headers = headers;
 	record->header_count = header_count;
+	record->log_generation = 0;
 	fill_headers(rkm, headers);
+}
+
+void kafka_record_anchor(const rd_kafka_message_t *rkm,
+			 struct once_anchor *ret_anchor)
+{
+	struct once_record record = { .offset = rkm->offset };
+	rd_kafka_timestamp_type_t type;
+
+	record.time_ms = rd_kafka_message_timestamp(rkm, &type);
+	record.key = bytes_of(rkm->key, rkm->key_len);
+	record.value = bytes_of(rkm->payload, rkm->len);
+	once_anchor_of(&record, ret_anchor);
 }

@@ -64,6 +64,9 @@ int64_t partition_start_offset(const struct source_partition *partition)
 void partition_forget_log(struct source_partition *partition)
 {
 	partition->proving = false;
+	partition->unidentified = false;
+	partition->asked_for_id = false;
+	partition->log_id[0] = '\0';
 	partition->anchor.offset = -1;
 	partition->pulled.offset = -1;
 	if (!partition->suspected)

@@ -82,9 +82,13 @@ struct source_partition {
 	int64_t still_since_ms; /* or was last asked for */
 
 	/* Is this the log that we were in? */
-	bool proving;              /* `anchor` has to come first */
-	bool suspected;            /* until it is opened again and compared */
-	struct once_anchor anchor; /* what was handled last */
+	bool proving;      /* `anchor` has to come first */
+	bool absent;       /* it hasn't, and may that be? source_absent.c */
+	bool suspected;    /* until it is opened again and compared */
+	bool unidentified; /* `log_id` isn't compared yet */
+	bool asked_for_id; /* the question that is out is its, too */
+	char log_id[ONCE_LOG_ID_SIZE]; /* the topic's; "": not known */
+	struct once_anchor anchor;     /* what was handled last */
 	struct once_anchor
 		pulled; /* what was pulled last; offset -1: nothing */
 	struct once_anchor witness; /* pulled while Kafka knew the group */

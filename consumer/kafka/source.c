@@ -38,11 +38,22 @@ static bool is_running(struct source *source)
 	       !atomic_load(&source->stopping);
 }
 
+rd_kafka_queue_t *source_make_queue(struct source *source)
+{
+	rd_kafka_queue_t *queue = rd_kafka_queue_new(source->rk);
+
+	rd_kafka_queue_io_event_enable(queue, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
+	return queue;
+}
+
 static void turn(struct source *source)
 {
 	source_serve_consumer(source);
 	source_take_reports(source);
 	source_resolve_starts(source);
+	source_identify(source);
+	source_judge_absent(source);
 	source_assign_ready(source);
 	source_pull(source);
 	source_refill(source);
@@ -94,8 +105,13 @@ static void leave(struct source *source)
 	if (!atomic_compare_exchange_strong(&source->ending, &running,
 					    SOURCE_STOPPED))
 		return;
-	if (source->rk != NULL)
-		rd_kafka_destroy(source->rk);
+	if (source->rk == NULL)
+		return;
+	if (source->policies != NULL)
+		rd_kafka_queue_destroy(source->policies);
+	if (source->identities != NULL)
+		rd_kafka_queue_destroy(source->identities);
+	rd_kafka_destroy(source->rk);
 	source->rk = NULL;
 }
 

@@ -2,12 +2,12 @@
  * Is this the log that we were in? librdkafka reads on silently in a topic that
  * was deleted and made again, and in a log that was cut. So a partition is read
  * from one message early, from the one that was handled last: another message
- * at its offset means another log. If it isn't there (retention, compaction),
- * that proves nothing.
+ * at its offset means another log. If retention has removed it, that proves
+ * nothing; if it isn't there in the middle of the log: source_absent.c.
  */
 #include "source_impl.h"
 
-#include "bytes.h"
+#include "kafka_record.h"
 #include "log.h"
 #include "numbers.h"
 
@@ -43,6 +43,7 @@ void source_take_witness(struct source_partition *partition,
 static void end_proof(struct source_partition *partition)
 {
 	partition->proving = false;
+	partition->absent = false;
 	partition->suspected = false;
 }
 
@@ -56,25 +57,14 @@ void source_start_proof(struct source_partition *partition,
 		return;
 	}
 	partition->proving = true;
+	partition->absent = false;
 	partition->anchor = *anchor;
-}
-
-static void make_anchor(const rd_kafka_message_t *rkm,
-			struct once_anchor *ret_anchor)
-{
-	struct once_record record = { .offset = rkm->offset };
-	rd_kafka_timestamp_type_t type;
-
-	record.time_ms = rd_kafka_message_timestamp(rkm, &type);
-	record.key = bytes_of(rkm->key, rkm->key_len);
-	record.value = bytes_of(rkm->payload, rkm->len);
-	once_anchor_of(&record, ret_anchor);
 }
 
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm)
 {
-	make_anchor(rkm, &partition->pulled);
+	kafka_record_anchor(rkm, &partition->pulled);
 }
 
 static void note_gone(struct source *source, struct source_partition *partition)
@@ -91,6 +81,8 @@ static void note_gone(struct source *source, struct source_partition *partition)
 		 (long long)partition->fetch_next);
 }
 
+/* What was handled of the new log has left its anchor in the database. Without
+ * a word there, a restart or a rebalance would go on from it. */
 void source_halt_other_log(struct source *source,
 			   struct source_partition *partition, const char *what)
 {
@@ -103,10 +95,10 @@ void source_halt_other_log(struct source *source,
 		 "start it again",
 		 what, partition->topic, (int)partition->number);
 	source_halt(source, partition, why);
+	if (partition->witness.offset >= 0)
+		source_order(partition, ORDER_DISOWN, NULL);
 }
 
-/* What was handled of the new log has left its anchor in the database. Without
- * a word there, a restart or a rebalance would go on from it. */
 static void halt_by_anchor(struct source *source,
 			   struct source_partition *partition)
 {
@@ -117,8 +109,6 @@ static void halt_by_anchor(struct source *source,
 		 "was handled",
 		 (long long)partition->anchor.offset);
 	source_halt_other_log(source, partition, what);
-	if (partition->witness.offset >= 0)
-		source_order(partition, ORDER_DISOWN, NULL);
 }
 
 bool source_prove(struct source *source, struct source_partition *partition,
@@ -129,10 +119,10 @@ bool source_prove(struct source *source, struct source_partition *partition,
 	if (rkm->offset < partition->anchor.offset)
 		return true; /* from before we were moved */
 	if (rkm->offset > partition->anchor.offset) {
-		note_gone(source, partition);
-		return true;
+		partition->absent = true; /* it was in range, and isn't there */
+		return false;
 	}
-	make_anchor(rkm, &found);
+	kafka_record_anchor(rkm, &found);
 	if (!once_anchors_equal(&found, &partition->anchor)) {
 		halt_by_anchor(source, partition);
 		return false;

@@ -6,6 +6,8 @@
  *	source_memory.c    how much may wait to be handled
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
+ *	source_identity.c  has its topic the id that it had?
+ *	source_absent.c    when what would tell isn't there
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_refill.c    queues that are empty too soon
@@ -68,8 +70,14 @@ struct source {
 	int64_t looked_at_ms;
 	int64_t watched_at_ms;
 	int64_t ask_after_ms; /* why nothing comes: one hasn't answered */
-	bool passing;         /* `trouble` is over when Kafka answers */
-	bool committing;      /* and waiting for the answer */
+	rd_kafka_queue_t *identities; /* answers; NULL: nobody has asked yet */
+	bool identifying;             /* and waiting for one */
+	int64_t identify_at_ms;
+	rd_kafka_queue_t *policies; /* answers; NULL: nobody has asked yet */
+	const char *policy_of;      /* the topic asked for now; NULL: none */
+	int64_t ask_policy_at_ms;   /* not before */
+	bool passing;               /* `trouble` is over when Kafka answers */
+	bool committing;            /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 
@@ -85,6 +93,10 @@ struct source {
 	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
 };
+
+/* source.c */
+/* For answers, which wake the thread. */
+rd_kafka_queue_t *source_make_queue(struct source *source);
 
 /* source_consumer.c */
 enum once_status source_make_consumer(struct source *source,
@@ -104,9 +116,6 @@ void source_check_memory(struct source *source);
 
 /* source_open.c */
 void source_open(struct source *source, struct source_partition *partition);
-/* start_from: kafka; its offset overwrites the row, at each opening. */
-bool source_asks_kafka(const struct source *source,
-		       const struct source_partition *partition);
 void source_resolve_starts(struct source *source);
 void source_halt(struct source *source, struct source_partition *partition,
 		 const char *why);
@@ -134,6 +143,16 @@ void source_take_witness(struct source_partition *partition,
 			 const struct once_anchor *pulled);
 void source_keep_anchor(struct source_partition *partition,
 			const rd_kafka_message_t *rkm);
+
+/* source_identity.c */
+/* It is opened: by which id has its topic been known? */
+void source_expect_identity(struct source *source,
+			    struct source_partition *partition,
+			    const struct once_position *position);
+void source_identify(struct source *source);
+
+/* source_absent.c */
+void source_judge_absent(struct source *source);
 
 /* source_assign.c */
 /* The answer to partitions that came: nothing of them is read yet. */

@@ -29,6 +29,7 @@ void source_order(struct source_partition *partition, enum order_kind kind,
 	order->address = partition_address(partition);
 	order->parcel = parcel;
 	order->next_offset = partition->fetch_next;
+	snprintf(order->log_id, sizeof(order->log_id), "%s", partition->log_id);
 	if (kind == ORDER_DROP) /* others wait for it */
 		mailbox_put_urgently(partition->lane->orders, order);
 	else
@@ -100,19 +101,7 @@ static int count_partitions(struct source *source, const char *topic)
 	return count;
 }
 
-static bool overwrites(const struct source *source)
-{
-	return source->options.cfg->kafka.start_from == START_FROM_KAFKA;
-}
-
-bool source_asks_kafka(const struct source *source,
-		       const struct source_partition *partition)
-{
-	return overwrites(source) && partition->state == PARTITION_OPENING;
-}
-
-static void order_creation(struct source *source,
-			   struct source_partition *partition, int64_t *offsets,
+static void order_creation(struct source_partition *partition, int64_t *offsets,
 			   size_t count)
 {
 	struct order *order = calloc(1, sizeof(*order));
@@ -123,7 +112,6 @@ static void order_creation(struct source *source,
 	order->address = partition_address(partition);
 	order->offsets = offsets;
 	order->offset_count = count;
-	order->replace = overwrites(source);
 	partition_enter(partition, PARTITION_CREATING);
 	mailbox_put(partition->lane->orders, order);
 }
@@ -137,8 +125,7 @@ static int64_t *no_offsets(size_t count)
 	return offsets;
 }
 
-static bool start_at(struct source *source, struct source_partition *partition,
-		     int64_t offset)
+static bool start_at(struct source_partition *partition, int64_t offset)
 {
 	size_t count = (size_t)partition->number + 1;
 	int64_t *offsets = no_offsets(count);
@@ -146,20 +133,58 @@ static bool start_at(struct source *source, struct source_partition *partition,
 	if (offsets == NULL)
 		return false;
 	offsets[partition->number] = offset;
-	order_creation(source, partition, offsets, count);
+	order_creation(partition, offsets, count);
 	return true;
 }
 
+/* A group that was renamed by mistake starts so, too. */
 static bool start_at_first(struct source *source,
 			   struct source_partition *partition)
 {
 	int64_t first;
 	int64_t end;
 
-	return kafka_ask_range(source->rk, partition->topic, partition->number,
-			       ASK_TIMEOUT_MS, &first,
-			       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-	       start_at(source, partition, first);
+	if (kafka_ask_range(source->rk, partition->topic, partition->number,
+			    ASK_TIMEOUT_MS, &first,
+			    &end) != RD_KAFKA_RESP_ERR_NO_ERROR)
+		return false;
+	if (first < end)
+		log_warning(PARTITION_FIELDS(partition),
+			    "it has no position anywhere: starting at its "
+			    "first message, %lld; its log ends at %lld",
+			    (long long)first, (long long)end);
+	return start_at(partition, first);
+}
+
+/* Of those partitions that aren't empty. */
+static void tell_passed_over(struct source *source, const char *topic,
+			     const int64_t *ends, int count)
+{
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(count);
+
+	for (int i = 0; i < count; i++)
+		rd_kafka_topic_partition_list_add(list, topic, i)->offset =
+			RD_KAFKA_OFFSET_BEGINNING;
+	if (rd_kafka_offsets_for_times(source->rk, list, ASK_TIMEOUT_MS) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		log_warning(LOG_FIELDS(LOG_TEXT("topic", topic)),
+			    "initial_position is \"latest\": what the topic "
+			    "has now is passed over, and never handled");
+	for (int i = 0; i < list->cnt; i++) {
+		int64_t first = list->elems[i].offset;
+
+		if (list->elems[i].err != RD_KAFKA_RESP_ERR_NO_ERROR ||
+		    first < 0 || first >= ends[i])
+			continue;
+		log_warning(LOG_FIELDS(LOG_TEXT("topic", topic),
+				       LOG_NUMBER("partition", i)),
+			    "initial_position is \"latest\": starting at "
+			    "%lld; up to %lld messages before it are passed "
+			    "over, and never handled",
+			    (long long)ends[i], (long long)(ends[i] - first));
+	}
+	rd_kafka_topic_partition_list_destroy(list);
 }
 
 /* Kafka's offset where the group has one, else the end. */
@@ -172,9 +197,14 @@ static bool ask_latest(struct source *source, const char *topic, int count,
 			kafka_ask_ends(source->rk, topic, count, ASK_TIMEOUT_MS,
 				       ends) == RD_KAFKA_RESP_ERR_NO_ERROR;
 
-	for (int i = 0; i < count && answered; i++)
+	for (int i = 0; i < count && answered; i++) {
 		if (offsets[i] < 0)
 			offsets[i] = ends[i];
+		else
+			ends[i] = -1; /* nothing is passed over */
+	}
+	if (answered)
+		tell_passed_over(source, topic, ends, count);
 	free(ends);
 	return answered;
 }
@@ -208,8 +238,8 @@ static bool start_all_at_end(struct source *source,
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next)
 		if (is_of_same_start(at, partition) && at->number < count)
-			start_at(source, at, offsets[at->number]);
-	order_creation(source, partition, offsets, (size_t)count);
+			start_at(at, offsets[at->number]);
+	order_creation(partition, offsets, (size_t)count);
 	return true;
 }
 
@@ -222,8 +252,9 @@ static bool start_by_policy(struct source *source,
 	if (route->initial_position == INITIAL_FAIL) {
 		source_halt(source, partition,
 			    "there is no position for it, and "
-			    "initial_position is \"fail\"; insert its row into "
-			    "once.position and restart");
+			    "initial_position is \"fail\"; stop the group, "
+			    "say with onced seek where it starts, and start it "
+			    "again");
 		return true;
 	}
 	if (route->initial_position == INITIAL_LATEST &&
@@ -238,13 +269,23 @@ static bool resolve(struct source *source, struct source_partition *partition)
 
 	/* It had a row, which a failover has forgotten, with all that was done
 	 * since: Kafka's offset is ahead of that. */
-	if (partition->first_next >= 0 && !overwrites(source))
-		return start_at(source, partition, partition->first_next);
+	if (partition->first_next >= 0) {
+		log_warning(PARTITION_FIELDS(partition),
+			    "the database has no position of it any more: "
+			    "starting at %lld, where this process began",
+			    (long long)partition->first_next);
+		return start_at(partition, partition->first_next);
+	}
 	if (!ask_committed(source, partition->topic, partition->number, 1,
 			   &committed))
 		return false;
-	if (committed >= 0)
-		return start_at(source, partition, committed);
+	if (committed >= 0) {
+		log_info(PARTITION_FIELDS(partition),
+			 "it has no position in the database: starting at "
+			 "%lld, the group's offset in Kafka",
+			 (long long)committed);
+		return start_at(partition, committed);
+	}
 	return start_by_policy(source, partition);
 }
 

@@ -65,8 +65,10 @@ static void meet_out_of_range(struct source *source,
 	} else if (first > partition->fetch_next ||
 		   end < partition->fetch_next) {
 		halt_at_range(source, partition, first, end);
-	} else if (partition->proving) {
+	} else if (partition->proving && first > partition->anchor.offset) {
 		source_open_past_anchor(source, partition);
+	} else if (partition->proving) {
+		source_open(source, partition);
 	} else {
 		source_suspect(source, partition,
 			       "its next offset was out of range for a moment");
@@ -152,7 +154,8 @@ static bool is_next(struct source *source, struct source_partition *partition,
 
 static bool may_pull(const struct source_partition *partition)
 {
-	return partition->state == PARTITION_RUNNING &&
+	return partition->state == PARTITION_RUNNING && !partition->absent &&
+	       !partition->unidentified &&
 	       (!partition->suspected || partition->proving);
 }
 
@@ -312,7 +315,8 @@ static void pull_all(struct source *source)
 {
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next) {
-		if (at->state != PARTITION_RUNNING)
+		if (at->state != PARTITION_RUNNING || at->absent ||
+		    at->unidentified)
 			continue;
 		if (at->busy)
 			look_ahead(source, at);

@@ -22,7 +22,7 @@ static void take_opened(struct source *source,
 {
 	partition->busy = false; /* what its lane had came home with this */
 	partition->topic_known = position->topic_known != 0;
-	if (position->next_offset < 0 || source_asks_kafka(source, partition)) {
+	if (position->next_offset < 0) {
 		partition->retry_at_ms = 0;
 		partition_enter(partition, PARTITION_RESOLVING);
 		return;
@@ -38,6 +38,7 @@ static void take_opened(struct source *source,
 					 ? -1
 					 : position->next_offset;
 	source_start_proof(partition, position);
+	source_expect_identity(source, partition, position);
 	partition_enter(partition, PARTITION_READY);
 }
 

@@ -54,6 +54,7 @@ static void add_item(struct lane_batch *batch, struct strand *strand, size_t i)
 	item->reason[0] = '\0';
 	item->route = strand->address.route;
 	item->record = strand->parcel->deliveries[i].record;
+	item->record.log_generation = strand->log_generation;
 	item->strand = &strand->position;
 	item->attempt = attempt_of(strand, i);
 	batch->owners[batch->count++] = strand;

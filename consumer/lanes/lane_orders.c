@@ -85,11 +85,7 @@ static enum once_status ask_position(struct lane_work *work,
 	const struct address *address = &order->address;
 	enum once_status status = ONCE_OK;
 
-	if (order->kind == ORDER_CREATE && order->replace)
-		status = once_session_replace_positions(
-			work->session, group, address->topic, order->offsets,
-			order->offset_count, err);
-	else if (order->kind == ORDER_CREATE)
+	if (order->kind == ORDER_CREATE)
 		status = once_session_create_positions(
 			work->session, group, address->topic, order->offsets,
 			order->offset_count, err);
@@ -170,6 +166,11 @@ static enum once_status open_one(struct lane_work *work,
 
 	if (order->kind == ORDER_DISOWN)
 		return disown(work, order, err);
+	if (order->kind == ORDER_NAME)
+		return once_session_name_log(
+			work->session, work->options->cfg->kafka.group,
+			order->address.topic, order->address.number,
+			order->log_id, err);
 	status = ask_position(work, order, &position, err);
 	if (status == ONCE_OK)
 		report_opened(work, &order->address, &position);
@@ -265,6 +266,7 @@ void lane_work_obey(struct lane_work *work, struct order *order)
 	case ORDER_OPEN:
 	case ORDER_CREATE:
 	case ORDER_DISOWN:
+	case ORDER_NAME:
 		add_opening(work, order);
 		return;
 	case ORDER_HANDLE:

@@ -30,6 +30,7 @@ struct strand *strands_add(struct strands *strands,
 	strand->position.next_offset = position->next_offset;
 	strand->position.attempts = position->attempts;
 	strand->position.tenure = position->tenure;
+	strand->log_generation = position->log_generation;
 	strand->next = strands->first;
 	strands->first = strand;
 	return strand;

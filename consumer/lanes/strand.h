@@ -15,6 +15,7 @@ struct strand {
 	struct strand *next;
 	struct address address;
 	struct once_strand position; /* as libonce moves it */
+	int32_t log_generation;      /* of its records */
 	struct parcel *parcel;       /* NULL: nothing to do */
 	size_t at;                   /* first delivery not ended */
 	size_t taken;                /* first one that is in no batch */

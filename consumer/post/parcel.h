@@ -53,6 +53,7 @@ enum order_kind {
 	ORDER_OPEN,   /* where does its position stand? */
 	ORDER_CREATE, /* not there: write `offsets`, then as for OPEN */
 	ORDER_DISOWN, /* it is in another log at `next_offset`: write it down */
+	ORDER_NAME,   /* write down its `log_id` */
 	ORDER_HANDLE, /* `parcel` */
 	ORDER_DROP,   /* forget it, when nothing of it is in flight */
 	ORDER_STOP    /* end the lane */
@@ -66,7 +67,7 @@ struct order {
 	int64_t next_offset;
 	int64_t *offsets; /* by partition number; -1: none */
 	size_t offset_count;
-	bool replace; /* rows that exist are overwritten */
+	char log_id[ONCE_LOG_ID_SIZE];
 };
 
 enum report_kind {

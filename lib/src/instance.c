@@ -38,16 +38,19 @@ static const char no_sync_sql[] =
 
 static const char brace_sql[] =
 	"WITH mine AS (INSERT INTO once.in_hand (instance_id, lane, "
-	"consumer_id, topic, partition, message_offset) VALUES ($1::uuid, "
-	"$2::int4, $3::int8, $4::text, $5::int4, $6::int8) "
+	"consumer_id, topic, partition, message_offset, log_generation) "
+	"VALUES ($1::uuid, $2::int4, $3::int8, $4::text, $5::int4, $6::int8, "
+	"$7::int4) "
 	"ON CONFLICT (instance_id, lane) DO UPDATE SET "
 	"consumer_id = excluded.consumer_id, topic = excluded.topic, "
 	"partition = excluded.partition, "
-	"message_offset = excluded.message_offset, since = now()) "
+	"message_offset = excluded.message_offset, "
+	"log_generation = excluded.log_generation, since = now()) "
 	"SELECT count(DISTINCT instance_id) FROM once.in_hand "
 	"WHERE consumer_id = $3::int8 "
 	"AND topic = $4::text AND partition = $5::int4 "
-	"AND message_offset = $6::int8 AND instance_id <> $1::uuid "
+	"AND message_offset = $6::int8 AND log_generation = $7::int4 "
+	"AND instance_id <> $1::uuid "
 	"AND once.has_crashed(instance_id)";
 
 static const char let_go_sql[] =
@@ -109,7 +112,7 @@ bool once__instance_brace(struct once__pg *pg,
 			  unsigned *ret_crashes)
 {
 	const struct once_rows *rows;
-	char numbers[4][24];
+	char numbers[5][24];
 
 	once__pg_send(pg, ONCE__PG_OURS, no_sync_sql, ONCE_NO_PARAMS);
 	rows = once__pg_exec(
@@ -118,7 +121,8 @@ bool once__instance_brace(struct once__pg *pg,
 			    once__pg_int8(numbers[1], place->consumer_id),
 			    ONCE_TEXT(bytes_text(place->topic)),
 			    once__pg_int8(numbers[2], place->partition),
-			    once__pg_int8(numbers[3], place->offset)));
+			    once__pg_int8(numbers[3], place->offset),
+			    once__pg_int8(numbers[4], place->log_generation)));
 	if (rows == NULL)
 		return false;
 	*ret_crashes = (unsigned)once__rows_int64(rows, 0, 0);

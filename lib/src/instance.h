@@ -13,6 +13,7 @@ struct once__place {
 	const char *topic;
 	int32_t partition;
 	int64_t offset;
+	int32_t log_generation;
 };
 
 /* Queue the row and the lock of this session. */

@@ -228,6 +228,24 @@ static enum once__key_fault format_number(int64_t number, struct arena *arena,
 	return ret_text->data == NULL ? ONCE__KEY_NO_MEMORY : ONCE__KEY_OK;
 }
 
+/* In another log the same offset is another message. In the first one it is as
+ * it has always been. */
+static enum once__key_fault format_offset(const struct once_record *record,
+					  struct arena *arena,
+					  struct once_bytes *ret_text)
+{
+	char text[48];
+	int size;
+
+	if (record->log_generation == 0)
+		return format_number(record->offset, arena, ret_text);
+	size = snprintf(text, sizeof(text), "%" PRId64 "@%" PRId32,
+			record->offset, record->log_generation);
+	ret_text->data = arena_copy(arena, bytes_of(text, (size_t)size));
+	ret_text->size = (size_t)size;
+	return ret_text->data == NULL ? ONCE__KEY_NO_MEMORY : ONCE__KEY_OK;
+}
+
 enum once__key_fault once__field_find(const struct once__field *field,
 				      struct once__reading *reading,
 				      struct once_bytes *ret_text)
@@ -250,7 +268,7 @@ enum once__key_fault once__field_find(const struct once__field *field,
 	case ONCE__FIELD_PARTITION:
 		return format_number(record->partition, arena, ret_text);
 	case ONCE__FIELD_OFFSET:
-		return format_number(record->offset, arena, ret_text);
+		return format_offset(record, arena, ret_text);
 	case ONCE__FIELD_TIMESTAMP:
 		if (record->time_ms == -1)
 			return ONCE__KEY_MISSING;

@@ -8,17 +8,19 @@
 
 static const char park_sql[] =
 	"INSERT INTO once.parked (consumer_id, topic, partition, "
-	"message_offset, message_time_ms, attempts, cause, reason, sqlstate, "
-	"msg_id, biz_id, fingerprint, original_fingerprint, key, value, "
-	"header_names, header_values, state, retry_at, crashes, group_name, "
-	"route) "
+	"message_offset, message_time_ms, log_generation, attempts, cause, "
+	"reason, sqlstate, msg_id, biz_id, fingerprint, original_fingerprint, "
+	"key, value, header_names, header_values, state, retry_at, crashes, "
+	"group_name, route) "
 	"VALUES ($1::bigint, $2::text, $3::int4, $4::int8, $5::int8, $6::int4, "
-	"$7::text, $8::text, nullif($9::text, ''), $10::text, $11::text, "
-	"$12::bytea, $13::bytea, $14::bytea, $15::bytea, $16::bytea[], "
-	"$17::bytea[], $18::text, now() + $19::int8 * interval '1 ms', "
-	"$20::int4, $21::text, $22::text) "
+	"$7::int4, $8::text, $9::text, nullif($10::text, ''), $11::text, "
+	"$12::text, $13::bytea, $14::bytea, $15::bytea, $16::bytea, "
+	"$17::bytea[], $18::bytea[], $19::text, "
+	"now() + $20::int8 * interval '1 ms', $21::int4, $22::text, "
+	"$23::text) "
 	"ON CONFLICT (consumer_id, topic, partition, message_offset, "
-	"message_time_ms) DO UPDATE SET state = excluded.state, "
+	"message_time_ms, log_generation) DO UPDATE "
+	"SET state = excluded.state, "
 	"retry_at = excluded.retry_at, "
 	"attempts = greatest(parked.attempts, excluded.attempts), "
 	"crashes = excluded.crashes, cause = excluded.cause, "
@@ -32,15 +34,15 @@ static const char park_sql[] =
 static const char remove_sql[] = "DELETE FROM once.parked " ONCE__THIS_PARKED;
 
 static const char waits_sql[] = "SELECT 1 FROM once.parked " ONCE__THIS_PARKED
-				"AND state = 'waiting' AND attempts = $6::int4";
+				"AND state = 'waiting' AND attempts = $7::int4";
 
 static const char lock_sql[] =
 	"SELECT 1 FROM once.parked " ONCE__THIS_PARKED
-	"AND state = 'waiting' AND attempts = $6::int4 FOR UPDATE SKIP LOCKED";
+	"AND state = 'waiting' AND attempts = $7::int4 FOR UPDATE SKIP LOCKED";
 
 static const char holds_sql[] =
 	"SELECT 1 FROM once.parked " ONCE__THIS_PARKED
-	"AND state = $6::text AND attempts = $7::int4 AND cause = $8::text";
+	"AND state = $7::text AND attempts = $8::int4 AND cause = $9::text";
 
 #define KEY_OF(key, work) \
 	ONCE__PARKED_KEY(key, (work)->consumer_id, (work)->msg.record)

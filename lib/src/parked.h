@@ -7,15 +7,15 @@
 #include "pg_array.h"
 #include "work.h"
 
-/* A message's own name among the parked: how SQL tells it, and the first five
+/* A message's own name among the parked: how SQL tells it, and the first six
  * parameters that say it. */
 #define ONCE__THIS_PARKED \
 	"WHERE consumer_id = $1::int8 AND topic = $2::text " \
 	"AND partition = $3::int4 AND message_offset = $4::int8 " \
-	"AND message_time_ms = $5::int8 "
+	"AND message_time_ms = $5::int8 AND log_generation = $6::int4 "
 
 struct once__parked_key {
-	char numbers[4][24];
+	char numbers[5][24];
 };
 
 #define ONCE__PARKED_KEY(key, consumer, record) \
@@ -23,7 +23,8 @@ struct once__parked_key {
 		ONCE_TEXT(bytes_text((record)->topic)), \
 		once__pg_int8((key)->numbers[1], (record)->partition), \
 		once__pg_int8((key)->numbers[2], (record)->offset), \
-		once__pg_int8((key)->numbers[3], (record)->time_ms)
+		once__pg_int8((key)->numbers[3], (record)->time_ms), \
+		once__pg_int8((key)->numbers[4], (record)->log_generation)
 
 /* Queue the row for a message that ends as DEAD, WAITING or CONFLICT. One row
  * per message, however often it is parked. It is for its route's handler in

@@ -14,9 +14,10 @@ enum {
 /* clang-format off */
 #define SAME(a, b)                                                         \
 	"(" #a ".consumer_id, " #a ".topic, " #a ".partition, "            \
-	#a ".message_offset, " #a ".message_time_ms) = "                   \
+	#a ".message_offset, " #a ".message_time_ms, "                     \
+	#a ".log_generation) = "                                           \
 	"(" #b ".consumer_id, " #b ".topic, " #b ".partition, "            \
-	#b ".message_offset, " #b ".message_time_ms)"
+	#b ".message_offset, " #b ".message_time_ms, " #b ".log_generation)"
 
 /* The page, and what of it nobody else has in hand. */
 #define TAKE                                                               \
@@ -31,30 +32,31 @@ enum {
 	" SELECT (SELECT count(*) FROM page), "                            \
 	"(SELECT count(*) FROM changed), last.* FROM ("                    \
 	"SELECT * FROM page ORDER BY consumer_id DESC, topic DESC, "       \
-	"partition DESC, message_offset DESC, message_time_ms DESC "       \
-	"LIMIT 1) AS last"
+	"partition DESC, message_offset DESC, message_time_ms DESC, "      \
+	"log_generation DESC LIMIT 1) AS last"
 /* clang-format on */
 
-/* $19, $20: whose they are from now on; null: as before. Rows of once.in_hand
+/* $20, $21: whose they are from now on; null: as before. Rows of once.in_hand
  * count as crashes. One that is locked belongs to a lane at work, which will
  * end it. */
 static const char redrive_sql[] = TAKE
 	"changed AS (UPDATE once.parked AS p SET state = 'waiting', "
 	"retry_at = now(), attempts = 0, crashes = 0, "
-	"group_name = coalesce($19::text, p.group_name), "
-	"route = coalesce($20::text, p.route) "
+	"group_name = coalesce($20::text, p.group_name), "
+	"route = coalesce($21::text, p.route) "
 	"FROM taken AS t WHERE " SAME(
 		p,
 		t) " RETURNING 1), "
 		   "free AS MATERIALIZED (SELECT h.instance_id, h.lane "
 		   "FROM once.in_hand AS h JOIN taken AS t "
-		   "ON (h.consumer_id, h.topic, h.partition, h.message_offset) = "
-		   "(t.consumer_id, t.topic, t.partition, t.message_offset) "
+		   "ON (h.consumer_id, h.topic, h.partition, h.message_offset, "
+		   "h.log_generation) = (t.consumer_id, t.topic, t.partition, "
+		   "t.message_offset, t.log_generation) "
 		   "FOR UPDATE OF h SKIP LOCKED), "
 		   "forgotten AS (DELETE FROM once.in_hand AS h USING free AS f "
 		   "WHERE (h.instance_id, h.lane) = (f.instance_id, f.lane))" TOLD;
 
-/* What is gone is named, message by message. $19: who. $20: how much of a Kafka
+/* What is gone is named, message by message. $20: who. $21: how much of a Kafka
  * key is kept. */
 static const char discard_sql[] = TAKE
 	"changed AS (DELETE FROM once.parked AS p USING taken AS t "
@@ -64,12 +66,12 @@ static const char discard_sql[] = TAKE
 		   "p.state, p.cause, p.msg_id, p.biz_id, p.key), "
 		   "noted AS (INSERT INTO once.audit "
 		   "(person, command, subject, rows_changed) "
-		   "SELECT $19::text, 'parked discard message', json_build_object("
+		   "SELECT $20::text, 'parked discard message', json_build_object("
 		   "'scope', c.scope, 'topic', d.topic, 'partition', d.partition, "
 		   "'offset', d.message_offset, 'time_ms', d.message_time_ms, "
 		   "'state', d.state, 'cause', d.cause, "
 		   "'msg_id', d.msg_id, 'biz_id', d.biz_id, "
-		   "'key_hex', encode(substr(d.key, 1, $20::int4), 'hex'))::text, 1 "
+		   "'key_hex', encode(substr(d.key, 1, $21::int4), 'hex'))::text, 1 "
 		   "FROM changed AS d JOIN once.consumer AS c ON c.id = d.consumer_id)" TOLD;
 
 static const char count_sql[] =

@@ -36,7 +36,8 @@ static const char headers_sql[] =
 	"unnest(p.header_names, p.header_values) WITH ORDINALITY "
 	"AS h (name, value, at) "
 	"WHERE (" ONCE__PARKED_PLACE ") = "
-	"($1::int8, $2::text, $3::int4, $4::int8, $5::int8) ORDER BY h.at";
+	"($1::int8, $2::text, $3::int4, $4::int8, $5::int8, $6::int4) "
+	"ORDER BY h.at";
 
 /* ONCE__PARKED_PLACE is in front. */
 enum column {
@@ -44,6 +45,7 @@ enum column {
 	PARTITION,
 	OFFSET,
 	TIME_MS,
+	LOG_GENERATION,
 	SCOPE,
 	STATE,
 	CAUSE,
@@ -142,6 +144,8 @@ static void copy_row(struct reading *reading, const struct once_rows *rows,
 		.partition = (int32_t)once__rows_int64(rows, row, PARTITION),
 		.offset = once__rows_int64(rows, row, OFFSET),
 		.time_ms = once__rows_int64(rows, row, TIME_MS),
+		.log_generation =
+			(int32_t)once__rows_int64(rows, row, LOG_GENERATION),
 		.state = state_of(rows, row),
 		.cause = copy_text(reading, rows, row, CAUSE),
 		.reason = copy_text(reading, rows, row, REASON),
@@ -193,7 +197,7 @@ static bool read_headers(struct reading *reading,
 {
 	const struct once__parked_scan *scan = &reading->scan;
 	const struct once_rows *rows;
-	char numbers[4][24];
+	char numbers[5][24];
 
 	rows = once__pg_exec(
 		reading->pg, ONCE__PG_OURS, headers_sql,
@@ -201,7 +205,8 @@ static bool read_headers(struct reading *reading,
 			    ONCE_TEXT(bytes_text(scan->topic.data)),
 			    once__pg_int8(numbers[1], scan->partition),
 			    once__pg_int8(numbers[2], scan->offset),
-			    once__pg_int8(numbers[3], scan->time_ms)));
+			    once__pg_int8(numbers[3], scan->time_ms),
+			    once__pg_int8(numbers[4], scan->log_generation)));
 	if (rows != NULL)
 		copy_headers(reading, rows, msg);
 	return rows != NULL;

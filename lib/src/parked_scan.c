@@ -60,6 +60,7 @@ enum once_status once__parked_scan_init(struct once__parked_scan *scan,
 		.partition = INT32_MIN,
 		.offset = INT64_MIN,
 		.time_ms = INT64_MIN,
+		.log_generation = INT32_MIN,
 	};
 	text_adds(&scan->topic, "");
 	once__pg_array_init(&scan->scopes, ONCE__PG_TEXT);
@@ -132,7 +133,7 @@ static void put_filter(struct once__parked_scan *scan)
 	put_key(&params[7], filter->key);
 	put_number(scan, 9, filter->older_than_ms > 0, filter->older_than_ms);
 	put_number(scan, 10, filter->newer_than_ms > 0, filter->newer_than_ms);
-	params[17] = text_param(filter->for_group);
+	params[18] = text_param(filter->for_group);
 }
 
 static void put_place(struct once__parked_scan *scan)
@@ -142,6 +143,7 @@ static void put_place(struct once__parked_scan *scan)
 	put_number(scan, 13, true, scan->partition);
 	put_number(scan, 14, true, scan->offset);
 	put_number(scan, 15, true, scan->time_ms);
+	put_number(scan, 16, true, scan->log_generation);
 }
 
 int64_t once__parked_scan_prepare(struct once__parked_scan *scan, int64_t size)
@@ -150,7 +152,7 @@ int64_t once__parked_scan_prepare(struct once__parked_scan *scan, int64_t size)
 		size = scan->left;
 	put_filter(scan);
 	put_place(scan);
-	put_number(scan, 16, size >= 0, size);
+	put_number(scan, 17, size >= 0, size);
 	return size;
 }
 
@@ -166,6 +168,7 @@ bool once__parked_scan_move(struct once__parked_scan *scan,
 	scan->partition = once__rows_int64(rows, row, column + 2);
 	scan->offset = once__rows_int64(rows, row, column + 3);
 	scan->time_ms = once__rows_int64(rows, row, column + 4);
+	scan->log_generation = once__rows_int64(rows, row, column + 5);
 	return !scan->topic.broken;
 }
 

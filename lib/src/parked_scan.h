@@ -13,7 +13,7 @@
 /* The columns of the primary key: what a page is left by. */
 #define ONCE__PARKED_PLACE \
 	"p.consumer_id, p.topic, p.partition, p.message_offset, " \
-	"p.message_time_ms"
+	"p.message_time_ms, p.log_generation"
 
 /* A page. A parameter that is null switches its condition off. */
 #define ONCE__PARKED_PAGE \
@@ -33,14 +33,14 @@
 	"now() - $10::int8 * interval '1 millisecond') " \
 	"AND ($11::int8 IS NULL OR p.parked_at >= " \
 	"now() - $11::int8 * interval '1 millisecond') " \
-	"AND ($18::text IS NULL OR p.group_name IN ('', $18::text)) " \
+	"AND ($19::text IS NULL OR p.group_name IN ('', $19::text)) " \
 	"AND (" ONCE__PARKED_PLACE ") > " \
-	"($12::int8, $13::text, $14::int4, $15::int8, $16::int8) " \
-	"ORDER BY " ONCE__PARKED_PLACE " LIMIT $17::int8 "
+	"($12::int8, $13::text, $14::int4, $15::int8, $16::int8, $17::int4) " \
+	"ORDER BY " ONCE__PARKED_PLACE " LIMIT $18::int8 "
 
 enum {
-	ONCE__PARKED_PARAMS = 18,
-	ONCE__PARKED_PARAMS_MOST = 20 /* with two of a statement's own */
+	ONCE__PARKED_PARAMS = 19,
+	ONCE__PARKED_PARAMS_MOST = 21 /* with two of a statement's own */
 };
 
 struct once__parked_scan {
@@ -54,6 +54,7 @@ struct once__parked_scan {
 	int64_t partition;
 	int64_t offset;
 	int64_t time_ms;
+	int64_t log_generation;
 
 	struct once__pg_array scopes;
 	char numbers[ONCE__PARKED_PARAMS][24];

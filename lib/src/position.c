@@ -4,7 +4,9 @@
  *
  * The idea to hold: a position that goes on in a tenure proves the marks of
  * that tenure. So only its own reader may move it there; whoever has none takes
- * the tenure off the row, and nothing more is proved by it.
+ * the tenure off the row, and nothing more is proved by it. A move counts
+ * itself in `steps`: where a position changes without that, somebody has set it
+ * by hand, and a trigger ends the tenure where it stood.
  */
 #include "position.h"
 
@@ -16,7 +18,7 @@
 
 static const char move_sql[] =
 	"UPDATE once.position AS p SET next_offset = m.next_offset, "
-	"attempts = m.attempts, "
+	"steps = p.steps + 1, attempts = m.attempts, "
 	"tenure = CASE WHEN m.tenure <> 0 THEN p.tenure END, "
 	"anchor_offset = coalesce(m.anchor_offset, p.anchor_offset), "
 	"anchor_time_ms = coalesce(m.anchor_time_ms, p.anchor_time_ms), "
@@ -30,14 +32,22 @@ static const char move_sql[] =
 	"AND p.partition = m.partition AND p.next_offset = m.from_offset "
 	"AND (m.tenure = 0 OR p.tenure = m.tenure)";
 
+#define READ_SQL \
+	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position " \
+	"WHERE group_name = $1::text AND topic = $2::text)::int, " \
+	"coalesce(once.has_crashed(p.holder), false)::int, " \
+	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex'), " \
+	"p.log_generation, once.is_disowned(p.anchor_hash)::int, " \
+	"p.log_id, p.partition "
+
 static const char read_sql[] =
-	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position "
-	"WHERE group_name = $1::text AND topic = $2::text)::int, "
-	"coalesce(once.has_crashed(p.holder), false)::int, "
-	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex') "
-	"FROM (SELECT) AS one LEFT JOIN once.position AS p "
-	"ON p.group_name = $1::text AND p.topic = $2::text "
-	"AND p.partition = $3::int4";
+	READ_SQL "FROM (SELECT) AS one LEFT JOIN once.position AS p "
+		 "ON p.group_name = $1::text AND p.topic = $2::text "
+		 "AND p.partition = $3::int4";
+
+static const char list_sql[] =
+	READ_SQL "FROM once.position AS p WHERE p.group_name = $1::text "
+		 "AND p.topic = $2::text ORDER BY p.partition";
 
 static const char take_sql[] =
 	"SELECT once.begin_tenure($1::text, $2::text, $3::int4, $4::uuid)";
@@ -48,21 +58,18 @@ static const char disown_sql[] =
 	"WHERE group_name = $1::text AND topic = $2::text "
 	"AND partition = $3::int4 AND next_offset = $4::int8";
 
+static const char name_log_sql[] =
+	"UPDATE once.position SET log_id = $4::text "
+	"WHERE group_name = $1::text AND topic = $2::text "
+	"AND partition = $3::int4 AND log_id IS NULL";
+
 static const char end_tenures_sql[] =
 	"SELECT once.end_tenures($1::text, $2::text, $3::int4[])";
 
-#define INSERT_SQL \
-	"INSERT INTO once.position (group_name, topic, partition, next_offset) " \
-	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) " \
-	"AS p "
-
-static const char create_sql[] = INSERT_SQL "ON CONFLICT DO NOTHING";
-
-static const char replace_sql[] = INSERT_SQL
-	"ON CONFLICT (group_name, topic, partition) DO UPDATE "
-	"SET next_offset = excluded.next_offset, attempts = 0, "
-	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
-	"updated_at = now()";
+static const char create_sql[] =
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
+	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) "
+	"AS p ON CONFLICT DO NOTHING";
 
 void once_anchor_of(const struct once_record *record,
 		    struct once_anchor *ret_anchor)
@@ -163,35 +170,61 @@ bool once__positions_move(struct once__positions *positions,
 	return true;
 }
 
-static int64_t int64_or_none(const struct once_rows *rows, size_t column)
+/* The columns of READ_SQL. */
+enum {
+	READ_NEXT,
+	READ_ATTEMPTS,
+	READ_TOPIC_KNOWN,
+	READ_CRASHED,
+	READ_ANCHOR_OFFSET,
+	READ_ANCHOR_TIME,
+	READ_ANCHOR_HASH,
+	READ_LOG_GENERATION,
+	READ_DISOWNED,
+	READ_LOG_ID,
+	READ_PARTITION
+};
+
+static int64_t int64_or_none(const struct once_rows *rows, size_t row,
+			     size_t column)
 {
-	return once_rows_get(rows, 0, column).data == NULL
+	return once_rows_get(rows, row, column).data == NULL
 		       ? -1
-		       : once__rows_int64(rows, 0, column);
+		       : once__rows_int64(rows, row, column);
 }
 
-static void take_anchor(const struct once_rows *rows,
+static void take_anchor(const struct once_rows *rows, size_t row,
 			struct once_anchor *anchor)
 {
-	struct once_bytes hash = once_rows_get(rows, 0, 6);
+	struct once_bytes hash = once_rows_get(rows, row, READ_ANCHOR_HASH);
 
 	memset(anchor, 0, sizeof(*anchor));
 	anchor->offset = -1;
 	if (!bytes_parse_hex(hash, anchor->hash, sizeof(anchor->hash)))
 		return;
-	anchor->offset = int64_or_none(rows, 4);
-	anchor->time_ms = once__rows_int64(rows, 0, 5);
+	anchor->offset = int64_or_none(rows, row, READ_ANCHOR_OFFSET);
+	anchor->time_ms = once__rows_int64(rows, row, READ_ANCHOR_TIME);
 }
 
-static void take_position(const struct once_rows *rows,
+static void take_position(const struct once_rows *rows, size_t row,
 			  struct once_position *position)
 {
-	position->next_offset = int64_or_none(rows, 0);
+	struct once_bytes log_id = once_rows_get(rows, row, READ_LOG_ID);
+
+	position->next_offset = int64_or_none(rows, row, READ_NEXT);
 	position->tenure = 0;
-	position->attempts = (unsigned)once__rows_int64(rows, 0, 1);
-	position->topic_known = once__rows_int64(rows, 0, 2) != 0;
-	position->crashed = once__rows_int64(rows, 0, 3) != 0;
-	take_anchor(rows, &position->anchor);
+	position->attempts =
+		(unsigned)once__rows_int64(rows, row, READ_ATTEMPTS);
+	position->topic_known =
+		once__rows_int64(rows, row, READ_TOPIC_KNOWN) != 0;
+	position->crashed = once__rows_int64(rows, row, READ_CRASHED) != 0;
+	take_anchor(rows, row, &position->anchor);
+	position->log_generation =
+		(int32_t)once__rows_int64(rows, row, READ_LOG_GENERATION);
+	position->disowned = once__rows_int64(rows, row, READ_DISOWNED) != 0;
+	snprintf(position->log_id, sizeof(position->log_id), "%.*s",
+		 (int)log_id.size,
+		 log_id.data == NULL ? "" : (const char *)log_id.data);
 }
 
 bool once__positions_read(struct once__pg *pg,
@@ -208,8 +241,27 @@ bool once__positions_read(struct once__pg *pg,
 			    once__pg_int8(number, partition->number)));
 	if (rows == NULL)
 		return false;
-	take_position(rows, ret_position);
+	take_position(rows, 0, ret_position);
 	return true;
+}
+
+bool once__positions_list(struct once__pg *pg, const char *group,
+			  const char *topic, once_position_f *told, void *arg)
+{
+	const struct once_rows *rows =
+		once__pg_exec(pg, ONCE__PG_OURS, list_sql,
+			      ONCE_PARAMS(ONCE_TEXT(bytes_text(group)),
+					  ONCE_TEXT(bytes_text(topic))));
+
+	for (size_t row = 0; rows != NULL && row < once_rows_count(rows);
+	     row++) {
+		struct once_position position;
+
+		take_position(rows, row, &position);
+		told(arg, (int32_t)once__rows_int64(rows, row, READ_PARTITION),
+		     &position);
+	}
+	return rows != NULL;
 }
 
 bool once__positions_take(struct once__pg *pg,
@@ -246,6 +298,19 @@ void once__positions_disown(struct once__pg *pg,
 				  once__pg_int8(next, offset)));
 }
 
+void once__positions_name_log(struct once__pg *pg,
+			      const struct once__partition *partition,
+			      const char *log_id)
+{
+	char number[24];
+
+	once__pg_send(pg, ONCE__PG_OURS, name_log_sql,
+		      ONCE_PARAMS(ONCE_TEXT(bytes_text(partition->group)),
+				  ONCE_TEXT(bytes_text(partition->topic)),
+				  once__pg_int8(number, partition->number),
+				  ONCE_TEXT(bytes_text(log_id))));
+}
+
 void once__positions_end_tenures(struct once__pg *pg, const char *group,
 				 const char *topic,
 				 struct once__pg_array *partitions)
@@ -270,11 +335,7 @@ void once__positions_write(struct once__positions *positions,
 	/* Without its row, a partition would start where Kafka's offset is,
 	 * which is ahead of what a crash has left of the rest. */
 	once__pg_make_durable(pg);
-	if (starts->replace)
-		once__positions_end_tenures(pg, starts->group, starts->topic,
-					    &positions->partitions);
-	once__pg_send(pg, ONCE__PG_OURS,
-		      starts->replace ? replace_sql : create_sql,
+	once__pg_send(pg, ONCE__PG_OURS, create_sql,
 		      ONCE_PARAMS(ONCE_TEXT(bytes_text(starts->group)),
 				  ONCE_TEXT(bytes_text(starts->topic)),
 				  once__pg_array_param(&positions->partitions),

@@ -30,7 +30,6 @@ struct once__starts {
 	const char *topic;
 	const int64_t *offsets;
 	size_t count;
-	bool replace; /* rows that exist are overwritten */
 };
 
 /* Memory that is used again. All zero at first. */
@@ -59,6 +58,9 @@ bool once__positions_move(struct once__positions *positions,
 bool once__positions_read(struct once__pg *pg,
 			  const struct once__partition *partition,
 			  struct once_position *ret_position);
+/* All of the group's in a topic. */
+bool once__positions_list(struct once__pg *pg, const char *group,
+			  const char *topic, once_position_f *told, void *arg);
 /* Write down who reads it from now on (NULL: nobody in particular), and begin
  * the tenure that its marks are proved by; 0: there is no row. */
 bool once__positions_take(struct once__pg *pg,
@@ -68,6 +70,9 @@ bool once__positions_take(struct once__pg *pg,
 void once__positions_disown(struct once__pg *pg,
 			    const struct once__partition *partition,
 			    int64_t offset);
+void once__positions_name_log(struct once__pg *pg,
+			      const struct once__partition *partition,
+			      const char *log_id);
 /* To be said before a position is set otherwise than by handling messages. */
 void once__positions_end_tenures(struct once__pg *pg, const char *group,
 				 const char *topic,

@@ -17,13 +17,16 @@ static const char read_sql[] =
 	"LEFT JOIN once.position AS p ON p.group_name = $1::text "
 	"AND p.topic = $2::text AND p.partition = n.partition ORDER BY 1";
 
+/* A row that is new is of the first log: see fill_targets(). */
 static const char move_sql[] =
-	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
-	"SELECT $1::text, $2::text, n.* FROM unnest($3::int4[], $4::int8[]) "
-	"AS n ON CONFLICT (group_name, topic, partition) DO UPDATE "
-	"SET next_offset = excluded.next_offset, attempts = 0, "
+	"INSERT INTO once.position AS p (group_name, topic, partition, "
+	"next_offset, log_generation) "
+	"SELECT $1::text, $2::text, n.* FROM unnest($3::int4[], $4::int8[], "
+	"$5::int4[]) AS n ON CONFLICT (group_name, topic, partition) "
+	"DO UPDATE SET next_offset = excluded.next_offset, attempts = 0, "
 	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
-	"updated_at = now()";
+	"log_id = NULL, log_generation = p.log_generation + greatest(excluded.log_generation, "
+	"once.is_disowned(p.anchor_hash)::int4), updated_at = now()";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "
@@ -32,6 +35,7 @@ static const char audit_sql[] =
 struct targets {
 	struct once__pg_array partitions;
 	struct once__pg_array offsets;
+	struct once__pg_array another_logs; /* 1: yes */
 };
 
 static void fill_targets(struct targets *targets,
@@ -39,24 +43,16 @@ static void fill_targets(struct targets *targets,
 {
 	once__pg_array_init(&targets->partitions, ONCE__PG_INT4);
 	once__pg_array_init(&targets->offsets, ONCE__PG_INT8);
+	once__pg_array_init(&targets->another_logs, ONCE__PG_INT4);
 	for (size_t i = 0; i < options->count; i++) {
 		if (options->offsets[i] < 0)
 			continue;
 		once__pg_array_add_int4(&targets->partitions, (int32_t)i);
 		once__pg_array_add_int8(&targets->offsets, options->offsets[i]);
+		once__pg_array_add_int4(&targets->another_logs,
+					options->another_log != NULL &&
+						options->another_log[i] != 0);
 	}
-}
-
-static const struct once_rows *run(struct once__pg *pg, const char *sql,
-				   const struct once_seek_options *options,
-				   struct targets *targets)
-{
-	return once__pg_exec(
-		pg, ONCE__PG_OURS, sql,
-		ONCE_PARAMS(ONCE_TEXT(bytes_text(options->group)),
-			    ONCE_TEXT(bytes_text(options->topic)),
-			    once__pg_array_param(&targets->partitions),
-			    once__pg_array_param(&targets->offsets)));
 }
 
 static enum once_status check_stopped(struct once__pg *pg, const char *group,
@@ -81,7 +77,12 @@ static enum once_status tell(struct once__pg *pg,
 			     struct targets *targets, once_seek_f *told,
 			     void *arg, struct once_error *err)
 {
-	const struct once_rows *rows = run(pg, read_sql, options, targets);
+	const struct once_rows *rows = once__pg_exec(
+		pg, ONCE__PG_OURS, read_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(options->group)),
+			    ONCE_TEXT(bytes_text(options->topic)),
+			    once__pg_array_param(&targets->partitions),
+			    once__pg_array_param(&targets->offsets)));
 
 	if (rows == NULL)
 		return once__pg_error(pg, err);
@@ -101,8 +102,13 @@ static enum once_status move(struct once__pg *pg,
 
 	once__positions_end_tenures(pg, options->group, options->topic,
 				    &targets->partitions);
-	rows = run(pg, move_sql, options, targets);
-
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, move_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(options->group)),
+			    ONCE_TEXT(bytes_text(options->topic)),
+			    once__pg_array_param(&targets->partitions),
+			    once__pg_array_param(&targets->offsets),
+			    once__pg_array_param(&targets->another_logs)));
 	if (rows == NULL)
 		return once__pg_error(pg, err);
 	rows = once__pg_exec(
@@ -144,19 +150,44 @@ static enum once_status seek(struct once__pg *pg,
 	once__pg_rollback(pg);
 	once__pg_array_fini(&targets.partitions);
 	once__pg_array_fini(&targets.offsets);
+	once__pg_array_fini(&targets.another_logs);
+	return status;
+}
+
+static enum once_status open_session(const char *conninfo,
+				     struct once__pg **ret_pg,
+				     struct once_error *err)
+{
+	struct once__pg_options session = { .conninfo = conninfo,
+					    .application_name = "onced seek" };
+	enum once_status status = once__pg_open(&session, ret_pg, err);
+
+	return status == ONCE_OK ? once__schema_check(*ret_pg, err) : status;
+}
+
+enum once_status once_read_positions(const char *conninfo, const char *group,
+				     const char *topic, once_position_f *told,
+				     void *arg, struct once_error *err)
+{
+	struct once__pg *pg = NULL;
+	enum once_status status = open_session(conninfo, &pg, err);
+
+	if (status == ONCE_OK) {
+		once__pg_begin(pg);
+		if (!once__positions_list(pg, group, topic, told, arg))
+			status = once__pg_error(pg, err);
+		once__pg_rollback(pg);
+	}
+	once__pg_close(pg);
 	return status;
 }
 
 enum once_status once_seek(const struct once_seek_options *options,
 			   once_seek_f *told, void *arg, struct once_error *err)
 {
-	struct once__pg_options session = { .conninfo = options->conninfo,
-					    .application_name = "onced seek" };
 	struct once__pg *pg = NULL;
-	enum once_status status = once__pg_open(&session, &pg, err);
+	enum once_status status = open_session(options->conninfo, &pg, err);
 
-	if (status == ONCE_OK)
-		status = once__schema_check(pg, err);
 	if (status == ONCE_OK)
 		status = seek(pg, options, told, arg, err);
 	once__pg_close(pg);

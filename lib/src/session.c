@@ -336,6 +336,7 @@ bool once__session_brace(struct once_session *session, struct once_item *item)
 		.topic = item->record.topic,
 		.partition = item->record.partition,
 		.offset = item->record.offset,
+		.log_generation = item->record.log_generation,
 	};
 
 	item->crashes = 0;

@@ -63,35 +63,18 @@ enum once_status once_session_take_position(struct once_session *session,
 	return ask_position(session, &asked, take_position, ret_position, err);
 }
 
-static enum once_status write_positions(struct once_session *session,
-					const struct once__starts *starts,
-					struct once_error *err)
+enum once_status once_session_create_positions(
+	struct once_session *session, const char *group, const char *topic,
+	const int64_t *offsets, size_t count, struct once_error *err)
 {
+	struct once__starts starts = { group, topic, offsets, count };
 	enum once_status status = once_session_connect(session, err);
 
 	if (status != ONCE_OK)
 		return status;
 	once__pg_begin(session->pg);
-	once__positions_write(&session->positions, session->pg, starts);
+	once__positions_write(&session->positions, session->pg, &starts);
 	return once__session_finish(session, once__pg_wait(session->pg), err);
-}
-
-enum once_status once_session_create_positions(
-	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count, struct once_error *err)
-{
-	struct once__starts starts = { group, topic, offsets, count, false };
-
-	return write_positions(session, &starts, err);
-}
-
-enum once_status once_session_replace_positions(
-	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count, struct once_error *err)
-{
-	struct once__starts starts = { group, topic, offsets, count, true };
-
-	return write_positions(session, &starts, err);
 }
 
 enum once_status once_session_disown_log(struct once_session *session,
@@ -106,5 +89,20 @@ enum once_status once_session_disown_log(struct once_session *session,
 		return status;
 	once__pg_begin(session->pg);
 	once__positions_disown(session->pg, &disowned, offset);
+	return once__session_finish(session, once__pg_wait(session->pg), err);
+}
+
+enum once_status once_session_name_log(struct once_session *session,
+				       const char *group, const char *topic,
+				       int32_t partition, const char *log_id,
+				       struct once_error *err)
+{
+	struct once__partition named = { group, topic, partition };
+	enum once_status status = once_session_connect(session, err);
+
+	if (status != ONCE_OK)
+		return status;
+	once__pg_begin(session->pg);
+	once__positions_name_log(session->pg, &named, log_id);
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }

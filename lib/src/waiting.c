@@ -38,7 +38,7 @@ static const char pick_sql[] =
 	"SELECT d.* FROM (SELECT * FROM " PLACES " ORDER BY random()) AS r "
 	"CROSS JOIN LATERAL (SELECT p.topic, p.partition, p.message_offset, "
 	"p.message_time_ms, p.attempts, encode(p.key, 'hex'), "
-	"encode(p.value, 'hex'), r.n " WAITS_THERE
+	"encode(p.value, 'hex'), p.log_generation, r.n " WAITS_THERE
 	"AND p.retry_at <= now() ORDER BY p.retry_at LIMIT 1 "
 	"FOR UPDATE OF p SKIP LOCKED) AS d LIMIT 1";
 
@@ -49,7 +49,7 @@ static const char headers_sql[] =
 	"ORDER BY h.n";
 
 static const char postpone_sql[] =
-	"UPDATE once.parked SET retry_at = now() + $6::int8 * interval '1 ms' " ONCE__THIS_PARKED
+	"UPDATE once.parked SET retry_at = now() + $7::int8 * interval '1 ms' " ONCE__THIS_PARKED
 	" AND state = 'waiting'";
 
 /* ---- a row as a message ---- */
@@ -106,8 +106,9 @@ static void take_row(struct once_session *session, const struct once_rows *rows,
 	record->time_ms = once__rows_int64(rows, 0, 3);
 	record->key = decode_hex(session, once_rows_get(rows, 0, 5));
 	record->value = decode_hex(session, once_rows_get(rows, 0, 6));
+	record->log_generation = (int32_t)once__rows_int64(rows, 0, 7);
 	item->attempt = (unsigned)once__rows_int64(rows, 0, 4) + 1;
-	item->route = (size_t)once__rows_int64(rows, 0, 7);
+	item->route = (size_t)once__rows_int64(rows, 0, 8);
 	item->parked = true;
 	if (record->topic == NULL)
 		once__pg_fail(session->pg, ONCE__PG_OURS, "53200",

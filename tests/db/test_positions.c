@@ -247,6 +247,207 @@ START_TEST(attempts_are_counted_in_the_database)
 }
 END_TEST
 
+/* ---- another log under the same name ---- */
+
+static void begin_with_coordinates(void)
+{
+	struct once_route_options route = trial_route();
+
+	trial_fini(&trial);
+	route.msg_id = "coordinates";
+	route.biz_id = NULL;
+	trial_init(&trial, &route, 1);
+	for (size_t i = 0; i < 3; i++)
+		mail_set_strand(&mail, i, NULL);
+}
+
+static void run_in_log(int32_t generation)
+{
+	mail_again(&mail);
+	for (size_t i = 0; i < 3; i++)
+		mail.items[i].record.log_generation = generation;
+	trial_run(&trial, &mail, ONCE_OK);
+}
+
+START_TEST(the_same_coordinates_in_another_log_are_another_message)
+{
+	begin_with_coordinates();
+	for (int32_t generation = 0; generation < 3; generation++) {
+		run_in_log(generation);
+		ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 3);
+		run_in_log(generation);
+		ck_assert_uint_eq(mail_count(&mail, ONCE_DUPLICATE_ENDING), 3);
+	}
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM effect"), 9);
+}
+END_TEST
+
+static enum once_verdict reject(void *self, const struct once_message *msg,
+				struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	(void)call;
+	return ONCE_REJECT;
+}
+
+START_TEST(the_same_coordinates_in_another_log_are_parked_beside)
+{
+	begin_with_coordinates();
+	trial_poison = reject;
+	mail_set_value(&mail, 1, "poison");
+	for (int32_t generation = 0; generation < 2; generation++) {
+		run_in_log(generation);
+		run_in_log(generation);
+	}
+	trial_poison = NULL;
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.parked "
+					     "WHERE message_offset = 1"),
+			 2);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.parked "
+					     "WHERE log_generation = 1 "
+					     "AND msg_id = 't:0:1@1'"),
+			 1);
+}
+END_TEST
+
+static struct once_session *open_as(const struct once_instance *instance)
+{
+	const struct once_route *route = trial.routes[0];
+	struct once_session_options options = {
+		.conninfo = trial.pg.conninfo,
+		.application_name = "instance",
+		.routes = &route,
+		.route_count = 1,
+		.instance = instance,
+	};
+	struct once_session *session = NULL;
+
+	ck_assert_int_eq(once_session_create(&options, &session, &trial.err),
+			 ONCE_OK);
+	return session;
+}
+
+static unsigned brace(struct once_session *session, int32_t generation)
+{
+	struct once_item *item = &mail.items[0];
+
+	item->record.log_generation = generation;
+	ck_assert_msg(once_session_brace(session, item, &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+	return item->crashes;
+}
+
+START_TEST(a_crash_counts_for_the_message_of_its_own_log_alone)
+{
+	static const struct once_instance dead = {
+		"1deadead-0000-4000-8000-000000000000", "g", "here", 1
+	};
+	static const struct once_instance living = {
+		"2a11fe00-0000-4000-8000-000000000000", "g", "here", 2
+	};
+	struct once_session *session = open_as(&dead);
+
+	ck_assert_uint_eq(brace(session, 0), 0);
+	once_session_destroy(session); /* without a word */
+	pg_fixture_run(&trial.pg,
+		       "DO $$ BEGIN WHILE once.is_alive('1deadead-0000-4000-"
+		       "8000-000000000000') LOOP PERFORM pg_sleep(0.01); "
+		       "END LOOP; END $$");
+	session = open_as(&living);
+	ck_assert_uint_eq(brace(session, 0), 1);
+	ck_assert_uint_eq(brace(session, 1), 0);
+	once_session_destroy(session);
+}
+END_TEST
+
+static void seek_to_four(const unsigned char *another_log)
+{
+	static const int64_t four[] = { 4 };
+	struct once_seek_options options = {
+		.conninfo = trial.pg.conninfo,
+		.group = "g",
+		.topic = "t",
+		.offsets = four,
+		.count = 1,
+		.another_log = another_log,
+		.person = "test",
+		.subject = "t",
+	};
+
+	ck_assert_msg(once_seek(&options, NULL, NULL, &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+}
+
+START_TEST(only_a_person_who_says_so_begins_another_log)
+{
+	static const int64_t zero[] = { 0 };
+	static const unsigned char yes[] = { 1 };
+
+	create(zero, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	seek_to_four(NULL);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 0);
+	ck_assert_int_eq(once_session_disown_log(trial.session, "g", "t", 0, 4,
+						 &trial.err),
+			 ONCE_OK);
+	ck_assert_int_eq(get_position("t", 0).disowned, 1);
+	seek_to_four(NULL);
+	ck_assert_int_eq(get_position("t", 0).disowned, 0);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 1);
+	seek_to_four(NULL);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 1);
+	seek_to_four(yes);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 2);
+}
+END_TEST
+
+START_TEST(a_position_set_by_the_function_is_written_down)
+{
+	static const int64_t zero[] = { 0 };
+
+	create(zero, 1);
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT once.set_position('g', 't', 0, 9)"),
+		3);
+	ck_assert_int_eq(get_position("t", 0).next_offset, 9);
+	ck_assert_int_eq(get_position("t", 0).anchor.offset, -1);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 0);
+	ck_assert_int_eq(trial_count(&trial, "SELECT once.set_position('g', "
+					     "'t', 0, 1, true)"),
+			 9);
+	ck_assert_int_eq(get_position("t", 0).log_generation, 1);
+	pg_fixture_run(&trial.pg, "SELECT once.set_position('g', 't', 7, 2)");
+	ck_assert_int_eq(get_position("t", 7).next_offset, 2);
+	ck_assert_int_eq(
+		trial_count(&trial,
+			    "SELECT count(*) FROM once.audit WHERE "
+			    "command = 'set_position' AND rows_changed = 1 "
+			    "AND person = session_user AND subject LIKE "
+			    "'group g, topic t, partition %'"),
+		3);
+}
+END_TEST
+
+START_TEST(the_function_sets_no_position_under_a_running_process)
+{
+	static const struct once_instance living = {
+		"2a11fe00-0000-4000-8000-000000000000", "g", "here", 2
+	};
+	static const int64_t zero[] = { 0 };
+	struct once_session *session = open_as(&living);
+
+	create(zero, 1);
+	ck_assert_uint_eq(brace(session, 0), 0);
+	pg_fixture_run(&trial.pg,
+		       "DO $$ BEGIN PERFORM once.set_position('g', 't', 0, 9); "
+		       "EXCEPTION WHEN object_in_use THEN NULL; END $$");
+	ck_assert_int_eq(get_position("t", 0).next_offset, 0);
+	once_session_destroy(session);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("positions");
@@ -268,6 +469,16 @@ int main(void)
 	tcase_add_test(tests, a_position_never_moves_back);
 	tcase_add_test(tests, of_two_owners_of_a_partition_one_is_fenced);
 	tcase_add_test(tests, attempts_are_counted_in_the_database);
+	tcase_add_test(tests,
+		       the_same_coordinates_in_another_log_are_another_message);
+	tcase_add_test(tests,
+		       the_same_coordinates_in_another_log_are_parked_beside);
+	tcase_add_test(tests,
+		       a_crash_counts_for_the_message_of_its_own_log_alone);
+	tcase_add_test(tests, only_a_person_who_says_so_begins_another_log);
+	tcase_add_test(tests, a_position_set_by_the_function_is_written_down);
+	tcase_add_test(tests,
+		       the_function_sets_no_position_under_a_running_process);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -160,14 +160,16 @@ START_TEST(a_call_that_was_rolled_back_marks_nothing)
 END_TEST
 
 /* As a crash of the server does to transactions that no disk has seen, or a
- * failover to those that no standby has: they are gone, with the sessions. */
+ * failover to those that no standby has: they are gone, with their steps and
+ * the sessions. */
 static void lose_the_last_transactions(int64_t back_to)
 {
 	char sql[256];
 
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM once.consume_log; DELETE FROM effect; "
-		 "UPDATE once.position SET next_offset = %lld; "
+		 "UPDATE once.position SET next_offset = %lld, "
+		 "steps = steps - 1; "
 		 "SELECT pg_terminate_backend(%lld)",
 		 (long long)back_to, (long long)trial_backend(trial));
 	pg_fixture_run(&trial->pg, sql);
@@ -240,13 +242,79 @@ START_TEST(a_seek_over_a_mark_does_not_prove_it)
 }
 END_TEST
 
+/* Whatever SQL does it: as an operator writes it, and as one who copies rows
+ * with all that stands in them. */
+static const char *const by_hand[] = {
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
+	"VALUES ('g', 't', 0, 9) ON CONFLICT (group_name, topic, partition) "
+	"DO UPDATE SET next_offset = excluded.next_offset, attempts = 0, "
+	"updated_at = now(), anchor_offset = NULL",
+	"UPDATE once.position SET next_offset = 9",
+	"UPDATE once.position SET next_offset = 4; "
+	"UPDATE once.position SET next_offset = 9",
+	"DELETE FROM once.position; "
+	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
+	"VALUES ('g', 't', 0, 9)",
+	"CREATE TABLE kept AS SELECT * FROM once.position; "
+	"UPDATE kept SET next_offset = 9; TRUNCATE once.position; "
+	"INSERT INTO once.position SELECT * FROM kept",
+	"SELECT once.set_position('g', 't', 0, 9)",
+};
+
+enum {
+	LOST = 5
+};
+
+static void give_all(char tag, enum once_ending expected)
+{
+	char id[LOST][8];
+	char biz[LOST][8];
+
+	for (int i = 0; i < LOST; i++) {
+		snprintf(id[i], sizeof(id[i]), "%c%d", tag, i);
+		snprintf(biz[i], sizeof(biz[i]), "b%d", i);
+		ck_ending(*marked_give(&marked, id[i], biz[i], "v"), expected);
+	}
+}
+
+START_TEST(a_position_set_by_hand_proves_no_mark_of_a_lost_transaction)
+{
+	give_all('m', ONCE_HANDLED_ENDING);
+	lose_the_last_transactions(0);
+	pg_fixture_run(&trial->pg, by_hand[_i]);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_TRANSIENT);
+	marked_take(&marked);
+	ck_assert_int_eq(marked.strand.next_offset, 9);
+	give_all('n', ONCE_HANDLED_ENDING);
+	ck_assert_int_eq(count_effects(), LOST);
+}
+END_TEST
+
+/* What the database has come past before stays proved. */
+START_TEST(a_position_set_by_hand_ends_its_tenure_where_it_stood)
+{
+	give_all('m', ONCE_HANDLED_ENDING);
+	pg_fixture_run(&trial->pg, by_hand[_i]);
+	(void)marked_give_expect(&marked, "x", "x", "v", ONCE_FENCED);
+	marked_take(&marked);
+	ck_assert_int_eq(marked.strand.next_offset, 9);
+	ck_assert_int_eq(trial_count(trial,
+				     "SELECT count(*) FROM once.tenure "
+				     "WHERE from_offset = 0 AND topic = 't' "
+				     "AND coalesce(to_offset, 5) = 5"),
+			 1);
+	ck_assert_int_eq(count_effects(), LOST);
+}
+END_TEST
+
 /* What another reader, or nobody, did with message 0 since: it was rejected. */
 static void come_by_without_effect(const char *tenure)
 {
 	char sql[256];
 
 	snprintf(sql, sizeof(sql),
-		 "UPDATE once.position SET next_offset = 1, tenure = %s",
+		 "UPDATE once.position SET next_offset = 1, steps = steps + 1, "
+		 "tenure = %s",
 		 tenure);
 	pg_fixture_run(&trial->pg, sql);
 }
@@ -491,6 +559,13 @@ int main(void)
 		a_mark_of_a_transaction_that_the_database_lost_proves_nothing);
 	tcase_add_test(never, a_position_that_came_by_again_proves_nothing);
 	tcase_add_test(never, a_seek_over_a_mark_does_not_prove_it);
+	tcase_add_loop_test(
+		never,
+		a_position_set_by_hand_proves_no_mark_of_a_lost_transaction, 0,
+		sizeof(by_hand) / sizeof(by_hand[0]));
+	tcase_add_loop_test(
+		never, a_position_set_by_hand_ends_its_tenure_where_it_stood, 0,
+		sizeof(by_hand) / sizeof(by_hand[0]));
 	tcase_add_test(never, a_strand_that_did_not_move_proves_nothing);
 	tcase_add_test(never, who_goes_on_in_a_tenure_that_has_ended_is_fenced);
 	tcase_add_test(

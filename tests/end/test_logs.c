@@ -3,6 +3,8 @@
  * reads on in it as if nothing had happened. What was merely removed by
  * retention is no other log.
  */
+#include "bytes.h"
+#include "clock.h"
 #include "onced_fixture.h"
 #include "servers.h"
 #include "suite.h"
@@ -94,6 +96,12 @@ static void check_after_a_seek(struct onced *onced, int64_t count)
 	onced_fixture_fini(fixture);
 }
 
+/* librdkafka does since 2.3; then another id is seen before anything else. */
+static bool tells_ids(void)
+{
+	return rd_kafka_version() >= 0x02030000;
+}
+
 /* The new log has as many messages, or more: the old offset is there. */
 static const int64_t longer[] = { HANDLED, HANDLED + 5 };
 
@@ -138,11 +146,245 @@ START_TEST(a_topic_made_again_shorter_by_one_is_told)
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	make_topic_again(&fixture, HANDLED - 1);
 	onced_start(&onced, NULL);
-	onced_wait_until_not_ready(&onced, "its log ends at 9, before",
+	onced_wait_until_not_ready(&onced,
+				   tells_ids() ? "its topic has the id"
+					       : "its log ends at 9, before",
 				   WAIT_MS);
 	onced_fixture_send_series(&fixture, 3000, 1);
 	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
 	check_after_a_seek(&onced, HANDLED);
+}
+END_TEST
+
+/* ---- by transactions ---- */
+
+static rd_kafka_t *open_producer(const struct kafka_fixture *kafka)
+{
+	rd_kafka_conf_t *conf = rd_kafka_conf_new();
+	rd_kafka_t *rk;
+
+	rd_kafka_conf_set(conf, "bootstrap.servers", kafka->bootstrap, NULL, 0);
+	rd_kafka_conf_set(conf, "transactional.id", kafka->topic, NULL, 0);
+	rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, NULL, 0);
+	ck_assert_ptr_nonnull(rk);
+	ck_assert_ptr_null(rd_kafka_init_transactions(rk, ADMIN_MS));
+	return rk;
+}
+
+/* With a key, for which alone a compacted topic takes it. */
+static void send_keyed(struct kafka_fixture *kafka, const char *id)
+{
+	const struct once_header headers[] = { { "id", bytes_text(id) },
+					       { "biz", bytes_text(id) } };
+	struct once_record record = {
+		.key = bytes_text(id),
+		.value = bytes_text("v"),
+		.headers = headers,
+		.header_count = 2,
+	};
+
+	kafka_fixture_produce(kafka, &record, 1);
+}
+
+/* One message each: every second offset is a marker's. */
+static void send_by_transactions(struct kafka_fixture *kafka)
+{
+	rd_kafka_t *plain = kafka->rk;
+
+	kafka->rk = open_producer(kafka);
+	for (int i = 0; i < HANDLED; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "new%d", i);
+		ck_assert_ptr_null(rd_kafka_begin_transaction(kafka->rk));
+		send_keyed(kafka, id);
+		ck_assert_ptr_null(
+			rd_kafka_commit_transaction(kafka->rk, ADMIN_MS));
+	}
+	rd_kafka_destroy(kafka->rk);
+	kafka->rk = plain;
+}
+
+static void make_topic_with_a_marker_there(struct onced_fixture *fixture,
+					   const char *const *settings)
+{
+	struct kafka_fixture *kafka = &fixture->kafka;
+
+	kafka_fixture_delete_topic(kafka, kafka->topic);
+	kafka_fixture_create_topic(kafka, kafka->topic, 1, settings);
+	send_by_transactions(kafka);
+}
+
+START_TEST(a_topic_made_again_with_a_marker_at_the_old_place_halts)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_with_a_marker_there(&fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_wait_until_not_ready(&onced, "this is another log", WAIT_MS);
+	onced_wait_until_not_ready(&onced, "onced seek --topic", WAIT_MS);
+	check_after_a_seek(&onced, HANDLED);
+}
+END_TEST
+
+/* There an absent message may have been compacted away: as if the one before
+ * the position had been where a marker is. */
+START_TEST(in_a_compacted_topic_an_absent_message_proves_nothing)
+{
+	static const char *const compacted[] = { "cleanup.policy=compact",
+						 NULL };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_fixture_without_monitor(&fixture);
+	make_topic_with_a_marker_there(&fixture, compacted);
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", HANDLED,
+			       WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	pg_fixture_run(&fixture.pg,
+		       "UPDATE once.position SET next_offset = 10, "
+		       "anchor_offset = 9");
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, HANDLED / 2);
+	ck_assert_int_eq(
+		onced_get_metric(&onced, "onced_anchor_gone_total", NULL), 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_check_effects(&fixture, HANDLED);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* ---- by the topic's id ---- */
+
+/* The same messages to the byte, and of the same time: only its id tells the
+ * new topic from the old one. */
+static void send_the_same(struct onced_fixture *fixture, int64_t time_ms)
+{
+	for (int i = 0; i < HANDLED; i++) {
+		char id[16];
+		struct once_header headers[] = { { "id", { NULL, 0 } },
+						 { "biz", { NULL, 0 } } };
+		struct once_record record = {
+			.time_ms = time_ms,
+			.value = bytes_text("v"),
+			.headers = headers,
+			.header_count = 2,
+		};
+
+		snprintf(id, sizeof(id), "same%d", i);
+		headers[0].value = bytes_text(id);
+		headers[1].value = bytes_text(id);
+		kafka_fixture_produce(&fixture->kafka, &record, 1);
+	}
+}
+
+START_TEST(a_topic_made_again_is_known_by_its_id)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+	bool tells = tells_ids();
+	int64_t now_ms = clock_unix_ms();
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_without_monitor(&fixture);
+	onced_start(&onced, NULL);
+	send_the_same(&fixture, now_ms);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", HANDLED,
+			       WAIT_MS);
+	onced_fixture_wait_for(&fixture,
+			       "SELECT count(log_id) FROM once.position",
+			       tells ? 1 : 0, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_start(&onced, NULL); /* it has the same id */
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	make_topic_again(&fixture, 0);
+	send_the_same(&fixture, now_ms);
+	onced_start(&onced, NULL);
+	if (tells)
+		onced_wait_until_not_ready(&onced, "its topic has the id",
+					   WAIT_MS);
+	else
+		onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	seek_to_the_beginning(&onced);
+	onced_check_output(&onced, tells ? "in another log" : "read again");
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* ---- the advice ---- */
+
+enum made_again {
+	WHILE_STOPPED,
+	WHILE_IT_RUNS,
+	SOUGHT_UNSEEN, /* nobody has looked at it since */
+	WITH_MARKERS_UNSEEN,
+	MADE_AGAIN_WAYS
+};
+
+static void make_again(struct onced *onced, enum made_again way)
+{
+	struct onced_fixture *fixture = onced->fixture;
+
+	if (way != WHILE_IT_RUNS)
+		ck_assert_int_eq(onced_stop(onced), 0);
+	if (way == WITH_MARKERS_UNSEEN)
+		make_topic_with_a_marker_there(fixture, NULL);
+	else
+		make_topic_again(fixture, HANDLED + 5);
+	if (way == WHILE_STOPPED)
+		onced_start(onced, NULL);
+	if (way == WHILE_STOPPED || way == WHILE_IT_RUNS) {
+		onced_wait_until_not_ready(onced, "onced seek --topic",
+					   WAIT_MS);
+		ck_assert_int_eq(onced_stop(onced), 0);
+	}
+}
+
+/* The new log's messages have the places of the old one's. */
+START_TEST(places_in_a_topic_made_again_are_other_messages)
+{
+	const struct onced_options options = { .msg_id = "coordinates" };
+	struct onced_fixture fixture;
+	struct onced onced;
+	int64_t count = _i == WITH_MARKERS_UNSEEN ? HANDLED : HANDLED + 5;
+
+	start_with(&fixture, &onced, &options);
+	wait_until_committed(&fixture, HANDLED);
+	make_again(&onced, (enum made_again)_i);
+	seek_to_the_beginning(&onced);
+	onced_check_output(&onced, "in another log");
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect",
+			       HANDLED + count, WAIT_MS);
+	onced_fixture_check_effects(&fixture, HANDLED + count);
+	ck_assert_int_eq(
+		onced_get_metric(&onced, "onced_conflicts_total", NULL), 0);
+	ck_assert_int_eq(pg_fixture_get_int64(&fixture.pg,
+					      "SELECT log_generation FROM "
+					      "once.position"),
+			 1);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	seek_to_the_beginning(&onced); /* and this is the same one */
+	onced_check_output(&onced, "are read again");
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, count);
+	onced_fixture_check_effects(&fixture, HANDLED + count);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
 }
 END_TEST
 
@@ -326,6 +568,14 @@ int main(void)
 	tcase_add_loop_test(
 		tests, a_topic_made_again_under_a_running_process_halts, 0, 3);
 	tcase_add_test(tests, a_topic_made_again_under_a_busy_process_halts);
+	tcase_add_test(tests,
+		       a_topic_made_again_with_a_marker_at_the_old_place_halts);
+	tcase_add_test(tests,
+		       in_a_compacted_topic_an_absent_message_proves_nothing);
+	tcase_add_test(tests, a_topic_made_again_is_known_by_its_id);
+	tcase_add_loop_test(tests,
+			    places_in_a_topic_made_again_are_other_messages, 0,
+			    MADE_AGAIN_WAYS);
 	tcase_add_test(tests,
 		       a_commit_while_the_log_is_suspected_hides_nothing);
 	tcase_add_test(tests,

@@ -204,6 +204,8 @@ START_TEST(a_new_group_may_start_at_the_end)
 	onced_fixture_send_series(&fixture, 0, 10);
 	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_wait_for_log(&onced, "starting at 5; up to 5 messages before it",
+			   WAIT_MS);
 	onced_fixture_send_series(&fixture, 10, 10);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 10);
@@ -270,6 +272,10 @@ START_TEST(a_new_group_starts_at_the_beginning_unless_told_otherwise)
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 10);
+	onced_wait_for_log(&onced,
+			   "starting at its first message, 0; its log "
+			   "ends at 5",
+			   WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }
@@ -282,6 +288,14 @@ START_TEST(a_new_group_may_refuse_to_start_by_itself)
 	};
 	struct onced_fixture fixture;
 	struct onced onced;
+	const char *const seek[] = { "seek",
+				     "-c",
+				     onced.config,
+				     "--topic",
+				     fixture.kafka.topic,
+				     "--to",
+				     "earliest",
+				     NULL };
 
 	start_at(&fixture, &onced, &options);
 	onced_fixture_send_series(&fixture, 0, 10);
@@ -290,6 +304,12 @@ START_TEST(a_new_group_may_refuse_to_start_by_itself)
 				   WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_check_effects(&fixture, 0);
+	ck_assert_int_eq(onced_call(&onced, seek), 0);
+	onced_check_output(&onced, "[1]: starts at 0 (it had no position)");
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 10);
+	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
@@ -307,6 +327,8 @@ START_TEST(what_a_group_has_committed_to_kafka_is_where_it_starts)
 	onced_start(&onced, NULL);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 4);
+	onced_wait_for_log(&onced, "starting at 3, the group's offset in Kafka",
+			   WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }

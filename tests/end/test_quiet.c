@@ -67,6 +67,7 @@ START_TEST(twenty_thousand_duplicates_leave_no_trace_in_any_log)
 	onced_fixture_init_at(&fixture, PARTITIONS, server.conninfo);
 	onced_init(&onced, &fixture, NULL);
 	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
 	onced_fixture_send_series(&fixture, 0, ORIGINALS);
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	before = read_whole(server.log);

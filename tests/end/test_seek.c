@@ -134,9 +134,40 @@ START_TEST(a_dry_run_says_what_it_would_mean_and_changes_nothing)
 	onced_check_output(&onced, "nothing was changed");
 	ck_assert_int_eq(seek(&onced, "3", "0", "--json"), 0);
 	onced_check_output(&onced, "\"partition\":0,\"from\":10,\"to\":3,"
-				   "\"moved\":true}]");
+				   "\"moved\":true,\"remembered_from\":0,"
+				   "\"beyond_retention\":false,"
+				   "\"another_log\":false,"
+				   "\"log_generation\":0}]");
 	ck_assert_int_eq(onced_fixture_position(&fixture, 1), 10);
 	check_audit(&fixture, 1);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* Their rows may be gone: they would be handled a second time. */
+START_TEST(further_back_than_the_log_remembers_has_to_be_asked_for)
+{
+	const struct onced_options options = { .retention = "1s" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	handle_all(&fixture, &onced, &options);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	pg_fixture_run(&fixture.pg, "SELECT pg_sleep(1.1)");
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, NULL), 1);
+	onced_check_output(&onced, "--beyond-retention");
+	ck_assert_int_eq(onced_fixture_position(&fixture, 0), 10);
+	check_audit(&fixture, 0);
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, "--dry-run"), 0);
+	onced_check_output(&onced, "those before offset 10 are older than the "
+				   "retention");
+	onced_fixture_send_series(&fixture, SENT, SENT);
+	ck_assert_int_eq(seek(&onced, "12", NULL, NULL), 0);
+	ck_assert_int_eq(seek(&onced, "11", NULL, NULL), 0);
+	onced_check_output(&onced, "from offset 10 on");
+	ck_assert_int_eq(seek(&onced, "earliest", NULL, "--beyond-retention"),
+			 0);
+	ck_assert_int_eq(onced_fixture_position(&fixture, 1), 0);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
@@ -261,21 +292,36 @@ static bool has_repeated(void *arg)
 	       SENT - 2 * 3;
 }
 
-START_TEST(with_start_from_kafka_its_offset_is_followed)
+START_TEST(a_group_is_sought_to_its_offset_in_kafka_once)
 {
-	const struct onced_options options = { .start_from = "kafka" };
 	struct onced_fixture fixture;
 	struct onced onced;
 
-	handle_all(&fixture, &onced, &options);
+	handle_all(&fixture, &onced, NULL);
 	ck_assert_int_eq(onced_stop(&onced), 0);
-	ck_assert_int_eq(seek(&onced, "earliest", NULL, NULL), 64);
 	set_offset(&fixture, 3);
+	ck_assert_int_eq(seek(&onced, "group", NULL, NULL), 0);
+	onced_check_output(&onced, "[1]: 10 -> 3: up to 7 messages are read");
 	onced_start(&onced, NULL);
 	onced_wait_until_ready(&onced, WAIT_MS);
 	ck_assert(wait_until(has_repeated, &onced, WAIT_MS));
 	onced_fixture_check_effects(&fixture, SENT);
 	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+START_TEST(a_group_without_an_offset_in_kafka_is_not_sought_to_it)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 2);
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_send_series(&fixture, 0, SENT);
+	ck_assert_int_eq(seek(&onced, "group", NULL, NULL), 64);
+	onced_check_output(&onced, "has no offset in Kafka");
+	check_audit(&fixture, 0);
 	onced_fixture_fini(&fixture);
 }
 END_TEST
@@ -295,6 +341,8 @@ int main(void)
 	tcase_add_test(tests, a_seek_to_a_time_goes_to_its_first_message);
 	tcase_add_test(tests,
 		       a_dry_run_says_what_it_would_mean_and_changes_nothing);
+	tcase_add_test(tests,
+		       further_back_than_the_log_remembers_has_to_be_asked_for);
 	tcase_add_test(tests, while_the_group_runs_nothing_is_moved);
 	tcase_add_test(
 		tests,
@@ -303,7 +351,9 @@ int main(void)
 	tcase_add_loop_test(
 		tests, an_offset_set_while_stopped_is_told_and_not_followed, 0,
 		2);
-	tcase_add_test(tests, with_start_from_kafka_its_offset_is_followed);
+	tcase_add_test(tests, a_group_is_sought_to_its_offset_in_kafka_once);
+	tcase_add_test(tests,
+		       a_group_without_an_offset_in_kafka_is_not_sought_to_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -97,7 +97,6 @@ void onced_fixture_show_logs(struct onced_fixture *fixture);
 struct onced_options {
 	const char *name;        /* of its files; "onced" */
 	const char *instance_id; /* none */
-	const char *start_from;  /* "database" */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
 	const char *topics;    /* more than the fixture's: ", a, b" */
 	const char *conninfo;  /* the fixture's database */
@@ -113,6 +112,7 @@ struct onced_options {
 	const char *memory;    /* kafka.max_memory; as a user has it */
 	const char *property;  /* one more of Kafka's: "name=value" */
 	const char *session;   /* lines instead of a session's times; 6 s */
+	const char *msg_id;    /* "{header:id}" */
 	const char *route;     /* more lines of the route */
 	const char *retention; /* "forever" */
 	const char *database;  /* more lines of the section "database" */

@@ -40,13 +40,11 @@ static void write_kafka(FILE *file, const struct onced *onced,
 		"  brokers: %s\n"
 		"  group: %s\n"
 		"  instance_id: \"%s\"\n"
-		"  start_from: %s\n"
 		"%s%s%s"
 		"  properties:\n"
 		"%s%s%s%s",
 		or_else(options->brokers, kafka->bootstrap), kafka->group,
 		or_else(options->instance_id, ""),
-		or_else(options->start_from, "database"),
 		options->memory == NULL ? "" : "  max_memory: ",
 		or_else(options->memory, ""),
 		options->memory == NULL ? "" : "\n",
@@ -97,7 +95,7 @@ static void write_route(FILE *file, const struct onced *onced,
 		"  - name: effect\n"
 		"    topics: [%s%s]\n"
 		"    plugin: %s%s%s%s\n"
-		"    msg_id: \"{header:id}\"\n"
+		"    msg_id: \"%s\"\n"
 		"    biz_id: \"{header:biz}\"\n"
 		"    retry:\n"
 		"      max_attempts: %s\n"
@@ -109,7 +107,9 @@ static void write_route(FILE *file, const struct onced *onced,
 		"%s%s%s%s",
 		onced->fixture->kafka.topic, or_else(options->topics, ""),
 		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
-		plugin, is_path ? "" : ".so", or_else(options->attempts, "3"),
+		plugin, is_path ? "" : ".so",
+		or_else(options->msg_id, "{header:id}"),
+		or_else(options->attempts, "3"),
 		or_else(options->crashes, "2"), onced->fixture->dir.path,
 		options->settings == NULL ? "" : "      - ",
 		or_else(options->settings, ""),

@@ -1,7 +1,6 @@
 /* Every fault of onced.yaml is told with its place and what to write instead,
  * all of them in one run, and no secret is ever shown. */
 #include "config.h"
-#include "config_check.h"
 #include "config_faults.h"
 #include "config_options.h"
 #include "text.h"
@@ -339,34 +338,17 @@ START_TEST(a_commit_that_waits_for_no_disk_is_a_setting)
 }
 END_TEST
 
-/* Without the reading of the file, which may still refuse start_from. */
-START_TEST(a_commit_that_waits_for_no_disk_needs_the_databases_positions)
+START_TEST(an_option_that_is_gone_is_refused_by_name_with_what_to_do_instead)
 {
-	static const char yaml[] = "kafka:\n  start_from: kafka\n"
-				   "database:\n  durability: kafka\n";
-	struct config cfg = {
-		.kafka.start_from = START_FROM_KAFKA,
-		.database.durability = ONCE_DURABILITY_SOURCE,
-	};
-	struct once_bytes source = { yaml, sizeof(yaml) - 1 };
 	struct loaded loaded = { 0 };
-	struct faults faults = { 0 };
-	struct tree tree = { 0 };
-	FILE *out = open_memstream(&loaded.faults, &loaded.size);
 
-	ck_assert_ptr_nonnull(out);
-	tree_load(&tree, source, &faults);
-	config_check_durability(&cfg, tree.root, &faults);
-	ck_assert_uint_eq(faults.errors, 1);
-	cfg.kafka.start_from = START_FROM_DATABASE;
-	config_check_durability(&cfg, tree.root, &faults);
-	ck_assert_uint_eq(faults.errors, 1);
-	faults_write(&faults, "onced.yaml", out);
-	ck_assert_int_eq(fclose(out), 0);
-	check_line_has(loaded.faults, ":4:15", "only by its own positions");
-	check_line_has(loaded.faults, ":4:15", "write \"database\"");
-	faults_fini(&faults);
-	tree_fini(&tree);
+	load_text(&loaded, "kafka:\n  brokers: a:1\n  group: g\n"
+			   "  start_from: kafka\nretention: 90d\n" ROUTE);
+	ck_assert_ptr_null(loaded.cfg);
+	check_line_has(loaded.faults, ":4:3",
+		       "kafka.start_from is no option any more");
+	check_line_has(loaded.faults, ":4:3",
+		       "onced seek --topic TOPIC --to group");
 	unload(&loaded);
 }
 END_TEST
@@ -1173,7 +1155,7 @@ static TCase *faults_case(void)
 	tcase_add_test(tcase, a_commit_that_waits_for_no_disk_is_a_setting);
 	tcase_add_test(
 		tcase,
-		a_commit_that_waits_for_no_disk_needs_the_databases_positions);
+		an_option_that_is_gone_is_refused_by_name_with_what_to_do_instead);
 	tcase_add_test(tcase,
 		       all_faults_are_told_in_one_run_in_the_order_of_the_file);
 	tcase_add_test(tcase, a_file_that_is_not_there_is_told_by_its_name);

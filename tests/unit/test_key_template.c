@@ -137,6 +137,21 @@ START_TEST(each_field_yields_what_the_message_says)
 }
 END_TEST
 
+START_TEST(an_offset_of_a_later_log_says_of_which)
+{
+	const struct once_record record = {
+		.topic = "refunds",
+		.partition = 3,
+		.offset = 7,
+		.log_generation = 2,
+	};
+
+	check_key("{offset}", record, "7@2");
+	check_key("coordinates", record, "refunds:3:7@2");
+	check_key("{offset}@{partition}", record, "7\\@2@3");
+}
+END_TEST
+
 START_TEST(braces_and_bars_can_be_written)
 {
 	const struct once_record record = {
@@ -652,6 +667,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_checked_fixture(tcase, start, stop);
 	tcase_add_test(tcase, each_field_yields_what_the_message_says);
+	tcase_add_test(tcase, an_offset_of_a_later_log_says_of_which);
 	tcase_add_test(tcase, braces_and_bars_can_be_written);
 	tcase_add_test(tcase, the_last_header_of_a_name_wins);
 	tcase_add_test(tcase, the_default_msg_id_asks_the_usual_headers);

@@ -298,6 +298,10 @@ struct once_record {
 	struct once_bytes value;
 	const struct once_header *headers;
 	size_t header_count;
+	/* Which log of that topic and partition the offset is of: 0, and one
+	 * more each time that another log was found in its place. A part of
+	 * {offset}, of crash counts and of the parked row's name. */
+	int32_t log_generation;
 };
 
 /* Messages that are handled strictly one behind the other (a partition), and
@@ -495,6 +499,8 @@ ONCE_API void once_anchor_of(const struct once_record *record,
 ONCE_API int once_anchors_equal(const struct once_anchor *a,
 				const struct once_anchor *b);
 
+#define ONCE_LOG_ID_SIZE 40
+
 struct once_position {
 	int64_t next_offset; /* -1: no row */
 	unsigned attempts;   /* of the message that is next */
@@ -502,6 +508,9 @@ struct once_position {
 	int crashed;         /* who took it last has died on the way */
 	int64_t tenure;      /* 0: only read, or no row */
 	struct once_anchor anchor;
+	int32_t log_generation;        /* of its records */
+	char log_id[ONCE_LOG_ID_SIZE]; /* once_session_name_log(); "": none */
+	int disowned; /* who read it last has seen another log there */
 };
 
 ONCE_API enum once_status once_session_read_position(
@@ -523,13 +532,6 @@ ONCE_API enum once_status once_session_create_positions(
 	const int64_t *offsets, size_t count,
 	struct once_error *err) ONCE_MUST_CHECK;
 
-/* The same, but a row that exists is made to stand there, with no attempts and
- * no anchor. */
-ONCE_API enum once_status once_session_replace_positions(
-	struct once_session *session, const char *group, const char *topic,
-	const int64_t *offsets, size_t count,
-	struct once_error *err) ONCE_MUST_CHECK;
-
 /* The log that it stands in isn't the one that it was in: give it an anchor
  * that no message has, for whoever takes it next. Nothing, if it isn't at
  * `offset`.
@@ -539,6 +541,22 @@ ONCE_API enum once_status once_session_disown_log(
 	int32_t partition, int64_t offset,
 	struct once_error *err) ONCE_MUST_CHECK;
 
+/* Write down the name by which its source tells the log from others (Kafka: the
+ * topic's id), if it has none. A seek takes it away. */
+ONCE_API enum once_status once_session_name_log(
+	struct once_session *session, const char *group, const char *topic,
+	int32_t partition, const char *log_id,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* Told of each row that the group has for a topic, by partition. */
+typedef void once_position_f(void *arg, int32_t partition,
+			     const struct once_position *position);
+
+ONCE_API enum once_status once_read_positions(
+	const char *conninfo, const char *group, const char *topic,
+	once_position_f *told, void *arg,
+	struct once_error *err) ONCE_MUST_CHECK;
+
 /* What a person does while nobody of the group runs. */
 struct once_seek_options {
 	const char *conninfo;
@@ -546,6 +564,10 @@ struct once_seek_options {
 	const char *topic;
 	const int64_t *offsets; /* by partition; -1: it stays */
 	size_t count;
+	/* By partition: is another log there than the one that the position was
+	 * of? Then its generation rises, as it does for a disowned one. NULL:
+	 * nowhere. */
+	const unsigned char *another_log;
 	const char *person;  /* for the audit: who, */
 	const char *subject; /* and what of */
 	int dry_run;         /* only tell */

@@ -59,7 +59,8 @@ struct once_parked_message {
 	const char *topic;
 	int32_t partition;
 	int64_t offset;
-	int64_t time_ms; /* the record's own; -1: unknown */
+	int64_t time_ms;        /* the record's own; -1: unknown */
+	int32_t log_generation; /* the record's */
 
 	enum once_parked_state state;
 	const char *cause;
