@@ -125,8 +125,14 @@ static bool pass_back(const struct cutter *cutter, int server, int client)
 
 static bool is_to_be_cut(const struct cutter *cutter, int cut)
 {
-	return (cut == CUT_BEFORE_COMMIT || cut == CUT_AFTER_COMMIT) &&
-	       atomic_compare_exchange_strong(cutter->cut, &cut, CUT_NOTHING);
+	if (cut != CUT_BEFORE_COMMIT && cut != CUT_AFTER_COMMIT)
+		return false;
+	if (*cutter->skip > 0) {
+		--*cutter->skip;
+		return false;
+	}
+	return atomic_compare_exchange_strong(cutter->cut, &cut,
+					      (int)cutter->then);
 }
 
 static bool pass_on(const struct cutter *cutter, struct client *state,
@@ -202,9 +208,11 @@ void cutter_start(struct cutter *cutter, struct pg_fixture *pg)
 {
 	int port = 0;
 
-	cutter->cut = mmap(NULL, sizeof(*cutter->cut), PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	cutter->cut =
+		mmap(NULL, 2 * sizeof(*cutter->cut), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert(cutter->cut != MAP_FAILED);
+	cutter->skip = cutter->cut + 1;
 	cutter->listener = listen_somewhere(&port);
 	snprintf(cutter->conninfo, sizeof(cutter->conninfo),
 		 "%s host=127.0.0.1 port=%d sslmode=disable "

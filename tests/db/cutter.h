@@ -22,6 +22,8 @@ struct cutter {
 	pid_t pid;
 	int listener;
 	atomic_int *cut;  /* shared with the processes; reset by the cut */
+	atomic_int *skip; /* so many that would be cut go through first */
+	enum cut then;    /* what a cut resets it to. Set before the start */
 	const char *only; /* only a transaction that was sent this text; NULL:
 			   * any. Set before the start */
 	char conninfo[640];

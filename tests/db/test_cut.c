@@ -197,9 +197,41 @@ START_TEST(a_handler_that_is_slow_no_more_gets_whole_batches_again)
 	do {
 		name_anew(round);
 		trial_run(&trial, &mail, ONCE_OK);
-	} while (trial.stats.committed > 1 && round++ < 10);
+	} while ((trial.stats.committed > 1 ||
+		  mail_count(&mail, ONCE_PENDING_ENDING) > 0) &&
+		 round++ < 30);
 	ck_assert_uint_eq(trial.stats.committed, 1);
 	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), mail.count);
+}
+END_TEST
+
+static enum once_verdict send_slow(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	once_send(call, "SELECT pg_sleep(0.03)", NULL, 0);
+	return ONCE_DONE;
+}
+
+/* Its calls are short, and the transaction isn't. */
+START_TEST(statements_that_take_long_make_the_next_batches_smaller)
+{
+	trial.max_time_ms = MAX_TIME_MS;
+	open_session();
+	init_mail(MESSAGES);
+	for (size_t i = 0; i < MESSAGES; i++)
+		mail_set_value(&mail, i, "poison");
+	trial_poison = send_slow;
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	mail_init(&mail, MESSAGES);
+	name_anew(1);
+	for (size_t i = 0; i < MESSAGES; i++)
+		mail_set_value(&mail, i, "poison");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 1);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_PENDING_ENDING), MESSAGES - 1);
 }
 END_TEST
 
@@ -460,6 +492,8 @@ int main(void)
 		what_a_slow_handler_has_no_time_for_is_claimed_in_vain_once);
 	tcase_add_test(tests,
 		       a_handler_that_is_slow_no_more_gets_whole_batches_again);
+	tcase_add_test(tests,
+		       statements_that_take_long_make_the_next_batches_smaller);
 	tcase_add_test(tests,
 		       what_was_not_called_is_new_to_whoever_comes_first);
 	tcase_add_test(

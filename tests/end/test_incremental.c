@@ -2,12 +2,14 @@
  * test_incremental.c - a group whose rebalances move only what has to move:
  * with cooperative-sticky, and with the protocol of KIP-848.
  */
+#include "cutter.h"
 #include "onced_fixture.h"
 #include "servers.h"
 #include "suite.h"
 
 #include <clock.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +159,75 @@ START_TEST(a_handler_runs_on_while_another_member_joins_and_leaves)
 }
 END_TEST
 
+/* Partition 2 keeps the lane busy until what comes for the other two can only
+ * be one batch. Its two rejected messages make it two transactions, one for
+ * each partition. */
+static void commit_one_of_two(struct onced *onced, struct cutter *cutter)
+{
+	static const struct letter busy = { 2, "m0", "b0", "hang", "v0" };
+	static const struct letter letters[] = {
+		{ 0, "m1", "b1", "reject", "unlucky" },
+		{ 0, "m2", "b2", "reject", "unlucky" },
+		{ 0, "m3", "b3", NULL, "unlucky" },
+		{ 0, "m4", "b4", NULL, "unlucky" },
+		{ 1, "m5", "b5", NULL, "unlucky" },
+		{ 1, "m6", "b6", NULL, "unlucky" },
+		{ 1, "m7", "b7", NULL, "unlucky" },
+		{ 1, "m8", "b8", NULL, "unlucky" },
+	};
+	struct onced_fixture *fixture = onced->fixture;
+	int64_t end_ms = clock_ms() + WAIT_MS;
+
+	onced_fixture_put_file(fixture, "hang");
+	onced_fixture_send(fixture, &busy, 1);
+	onced_fixture_wait_for_file(fixture, "hanging", WAIT_MS);
+	onced_fixture_send(fixture, letters, 8);
+	while (onced_get_metric(onced, "onced_consumed_total", NULL) < 9 &&
+	       clock_ms() < end_ms)
+		sched_yield();
+	*cutter->skip = 1;
+	*cutter->cut = CUT_BEFORE_COMMIT;
+	onced_fixture_remove_file(fixture, "hang");
+	onced_wait_for_log(onced, "trying again in", WAIT_MS);
+	ck_assert_int_eq(*cutter->cut, CUT_EVERYTHING);
+}
+
+/* The database isn't there to ask when a partition goes to another member.
+ * Whichever that is: the others go on. */
+START_TEST(what_stays_goes_on_though_a_commit_was_not_answered)
+{
+	struct onced_options options = {
+		.name = "first",
+		.lanes = "1",
+		.property = protocols[0].property,
+	};
+	struct cutter cutter = { .only = "unlucky", .then = CUT_EVERYTHING };
+	struct onced_fixture fixture;
+	struct onced first;
+	struct onced second;
+
+	onced_fixture_init(&fixture, 3);
+	cutter_start(&cutter, &fixture.pg);
+	options.conninfo = cutter.conninfo;
+	onced_init(&first, &fixture, &options);
+	onced_start(&first, NULL);
+	onced_wait_until_ready(&first, WAIT_MS);
+	commit_one_of_two(&first, &cutter);
+	start(&second, &fixture, "second", &protocols[0]);
+	onced_wait_until_ready(&second, WAIT_MS);
+	ck_assert_int_eq(count_given(&first), 1);
+	*cutter.cut = CUT_NOTHING;
+	onced_fixture_send_series(&fixture, fixture.sent, 30);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, fixture.sent - 2);
+	ck_assert(!onced_has_logged(&first, "lies before the position"));
+	ck_assert_int_eq(onced_stop(&first), 0);
+	ck_assert_int_eq(onced_stop(&second), 0);
+	cutter_stop(&cutter);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("incremental");
@@ -176,6 +247,8 @@ int main(void)
 	tcase_add_loop_test(
 		tests, a_handler_runs_on_while_another_member_joins_and_leaves,
 		0, 1);
+	tcase_add_test(tests,
+		       what_stays_goes_on_though_a_commit_was_not_answered);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
