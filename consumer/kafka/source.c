@@ -43,6 +43,7 @@ static void turn(struct source *source)
 	source_serve_consumer(source);
 	source_take_reports(source);
 	source_resolve_starts(source);
+	source_rest_on_timer(source);
 	source_assign_ready(source);
 	source_pull(source);
 	source_refill(source);

@@ -74,7 +74,7 @@ static bool is_still(struct source *source, struct source_partition *partition)
 	int64_t at;
 
 	if (partition->state != PARTITION_RUNNING || partition->busy ||
-	    partition->ahead != NULL) {
+	    partition->ahead != NULL || partition->resting) {
 		partition->still_since_ms = clock_ms();
 		return false;
 	}
