@@ -69,6 +69,8 @@ struct source_partition {
 	size_t message_size;          /* of those in the last one; 0: none */
 	size_t queue_most;            /* that its queue had: source_refill.c */
 	rd_kafka_message_t *ahead;    /* pulled while it was busy */
+	bool resting;                 /* its queue was emptied: read it anew */
+	int64_t rested_next;          /* what its queue has is from here on */
 	int64_t first_next;           /* the first we were told; -1: nothing */
 	int64_t fetch_next;           /* to be pulled next; -1: not known */
 	int64_t handled_next;         /* all before it is in the database */

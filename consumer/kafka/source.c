@@ -54,6 +54,7 @@ static void turn(struct source *source)
 	source_resolve_starts(source);
 	source_identify(source);
 	source_judge_absent(source);
+	source_rest_on_timer(source);
 	source_assign_ready(source);
 	source_pull(source);
 	source_refill(source);

@@ -195,11 +195,14 @@ static void note_assigned(struct source *source)
 
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next) {
-		if (!source->incremental && is_readable(at))
+		if (!source->incremental && is_readable(at)) {
 			at->stored_next = -1;
+			at->resting = false;
+		}
 		if (at->state != PARTITION_READY)
 			continue;
 		at->stored_next = -1;
+		at->resting = false;
 		at->assigned = true;
 		partition_enter(at, PARTITION_RUNNING);
 		count++;

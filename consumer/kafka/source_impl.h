@@ -11,6 +11,7 @@
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_refill.c    queues that are empty too soon
+ *	source_rest.c      queues of partitions that wait for long
  *	source_reports.c   what lanes say
  *	source_offsets.c   what Kafka is told
  *	source_look.c      what Kafka believes
@@ -80,6 +81,8 @@ struct source {
 	bool committing;            /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
+	int64_t rested_at_ms;
+	int64_t returned_at_ms; /* partitions that had rested */
 
 	atomic_bool stopping;
 	atomic_int ending;        /* enum source_ending */
@@ -164,6 +167,9 @@ void source_unassign(struct source *source);
 
 /* source_pull.c */
 void source_pull(struct source *source);
+/* What lies in its queue, without a change of where it is read from. */
+void source_drop_queued(struct source *source,
+			struct source_partition *partition);
 /* The lane has ended all of a parcel. */
 void source_fit_parcel(const struct source *source,
 		       struct source_partition *partition, size_t count);
@@ -174,6 +180,9 @@ void source_forget_ahead(struct source_partition *partition);
 
 /* source_refill.c */
 void source_refill(struct source *source);
+
+/* source_rest.c */
+void source_rest_on_timer(struct source *source);
 
 /* source_reports.c */
 void source_take_reports(struct source *source);

@@ -22,7 +22,8 @@ static int64_t idle_position(struct source *source,
 	rd_kafka_topic_partition_list_t *list;
 	int64_t offset = -1;
 
-	if (partition->busy || partition->ahead != NULL || partition->absent)
+	if (partition->busy || partition->ahead != NULL || partition->absent ||
+	    partition->resting)
 		return -1;
 	list = rd_kafka_topic_partition_list_new(1);
 	rd_kafka_topic_partition_list_add(list, partition->topic,

@@ -296,6 +296,30 @@ static void look_ahead(struct source *source,
 		partition->ahead = rkm;
 }
 
+/* Errors are met, but by one that is halted. */
+void source_drop_queued(struct source *source,
+			struct source_partition *partition)
+{
+	bool halted = partition->state == PARTITION_HALTED;
+	rd_kafka_message_t **pulled = source->pulled;
+	ssize_t count;
+
+	while ((halted || may_pull(partition)) &&
+	       (count = rd_kafka_consume_batch_queue(partition->queue, 0,
+						     pulled, AT_ONCE)) > 0)
+		for (ssize_t i = 0; i < count; i++) {
+			bool good = halted ? pulled[i]->err ==
+						     RD_KAFKA_RESP_ERR_NO_ERROR
+					   : may_pull(partition) &&
+						     is_next(source, partition,
+							     pulled[i]);
+
+			if (good)
+				partition->rested_next = pulled[i]->offset + 1;
+			rd_kafka_message_destroy(pulled[i]);
+		}
+}
+
 /* A lane that ends what it is given at once is given more: for as long as a
  * parcel is on its way, it has nothing of this partition to do. */
 void source_fit_parcel(const struct source *source,
@@ -316,7 +340,7 @@ static void pull_all(struct source *source)
 	for (struct source_partition *at = source->partitions; at != NULL;
 	     at = at->next) {
 		if (at->state != PARTITION_RUNNING || at->absent ||
-		    at->unidentified)
+		    at->unidentified || at->resting)
 			continue;
 		if (at->busy)
 			look_ahead(source, at);

@@ -75,7 +75,7 @@ static bool is_still(struct source *source, struct source_partition *partition)
 
 	if (partition->state != PARTITION_RUNNING || partition->busy ||
 	    partition->absent || partition->unidentified ||
-	    partition->ahead != NULL) {
+	    partition->ahead != NULL || partition->resting) {
 		partition->still_since_ms = clock_ms();
 		return false;
 	}

@@ -14,6 +14,10 @@
 
 enum {
 	WAIT_MS = 40000,
+	BESIDE = 30, /* messages of 10 kB for each one that waits */
+	SETTLE_MS = 9000,
+	ROUNDS = 300,
+	MOST_MORE_KIB = 8 * 1024,
 	STILL_MS = 2500,      /* a full queue is looked at every second */
 	MARGIN_KIB = 4 * 1024 /* sessions, statements, what malloc keeps */
 };
@@ -101,6 +105,56 @@ START_TEST(one_partition_has_the_budget_for_itself_and_no_more)
 }
 END_TEST
 
+/* One small message for the partition that waits, with a fetch full of the one
+ * that flows. */
+static void send_round(struct onced_fixture *fixture, int number)
+{
+	static const struct timespec moment = { 0, 10000000 };
+	static char value[10001];
+	struct letter letters[BESIDE + 1];
+	char ids[BESIDE + 1][24];
+
+	memset(value, 'v', sizeof(value) - 1);
+	for (int i = 0; i <= BESIDE; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "%d-%d", number, i);
+		letters[i] = (struct letter){ i == 0 ? 0 : 1, ids[i], ids[i],
+					      i == 0 ? "pause" : NULL,
+					      i == 0 ? "v" : value };
+	}
+	onced_fixture_send(fixture, letters, BESIDE + 1);
+	nanosleep(&moment, NULL); /* the next one comes with another fetch */
+}
+
+START_TEST(a_partition_that_waits_does_not_hold_what_others_had)
+{
+	struct onced_options options = { .memory = "16MiB" };
+	struct onced_fixture fixture;
+	int64_t end_ms;
+	int64_t before;
+	struct onced onced;
+	int number = 0;
+
+	onced_fixture_init(&fixture, 2);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_put_file(&fixture, "pause");
+	onced_start(&onced, NULL);
+	end_ms = clock_ms() + SETTLE_MS;
+	while (clock_ms() < end_ms)
+		send_round(&fixture, number++);
+	before = read_kib(&onced, "VmRSS:");
+	for (int i = 0; i < ROUNDS; i++)
+		send_round(&fixture, number++);
+	printf("while it waits: %lld KiB, then %lld KiB\n", (long long)before,
+	       (long long)read_kib(&onced, "VmRSS:"));
+	ck_assert_int_lt(read_kib(&onced, "VmRSS:") - before, MOST_MORE_KIB);
+	onced_fixture_remove_file(&fixture, "pause");
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, fixture.sent);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(too_little_memory_for_the_partitions_is_told)
 {
 	struct onced_options options = { .memory = "5MiB" };
@@ -132,6 +186,8 @@ int main(void)
 		a_backlog_in_many_partitions_takes_what_the_budget_allows);
 	tcase_add_test(tests,
 		       one_partition_has_the_budget_for_itself_and_no_more);
+	tcase_add_test(tests,
+		       a_partition_that_waits_does_not_hold_what_others_had);
 	tcase_add_test(tests, too_little_memory_for_the_partitions_is_told);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
