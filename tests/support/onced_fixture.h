@@ -98,6 +98,7 @@ struct onced_options {
 	const char *name;        /* of its files; "onced" */
 	const char *instance_id; /* none */
 	const char *start_from;  /* "database" */
+	const char *program;     /* this build's onced */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
 	const char *conninfo;  /* the fixture's database */
 	const char *brokers;   /* the fixture's Kafka */
@@ -124,6 +125,7 @@ struct onced {
 	struct onced_fixture *fixture;
 	struct process process;
 	int port; /* of its pages */
+	const char *program;
 	char config[PATH_MAX];
 	char log[PATH_MAX];    /* of all its runs */
 	char output[PATH_MAX]; /* of the last command */
