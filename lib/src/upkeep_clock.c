@@ -40,15 +40,19 @@ static const char audit_sql[] =
 
 static const char *format_span(int64_t ms, char span[SPAN_SIZE])
 {
+	int64_t unit_ms = SECOND_MS;
+	const char *unit = "seconds";
+
 	ms = llabs(ms);
-	if (ms >= 2 * DAY_MS)
-		snprintf(span, SPAN_SIZE, "%lld days", (long long)ms / DAY_MS);
-	else if (ms >= 2 * HOUR_MS)
-		snprintf(span, SPAN_SIZE, "%lld hours",
-			 (long long)ms / HOUR_MS);
-	else
-		snprintf(span, SPAN_SIZE, "%lld seconds",
-			 (long long)ms / SECOND_MS);
+	if (ms >= 2 * DAY_MS) {
+		unit_ms = DAY_MS;
+		unit = "days";
+	} else if (ms >= 2 * HOUR_MS) {
+		unit_ms = HOUR_MS;
+		unit = "hours";
+	}
+	snprintf(span, SPAN_SIZE, "%lld %s",
+		 (long long)((ms + unit_ms / 2) / unit_ms), unit);
 	return span;
 }
 

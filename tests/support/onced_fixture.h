@@ -97,6 +97,7 @@ void onced_fixture_show_logs(struct onced_fixture *fixture);
 struct onced_options {
 	const char *name;        /* of its files; "onced" */
 	const char *instance_id; /* none */
+	const char *program;     /* this build's onced */
 	const char *plugin;    /* in ONCE_TEST_HANDLERS, or a path; "effect" */
 	const char *topics;    /* more than the fixture's: ", a, b" */
 	const char *conninfo;  /* the fixture's database */
@@ -126,6 +127,7 @@ struct onced {
 	struct onced_fixture *fixture;
 	struct process process;
 	int port; /* of its pages */
+	const char *program;
 	char config[PATH_MAX];
 	char log[PATH_MAX];    /* of all its runs */
 	char output[PATH_MAX]; /* of the last command */

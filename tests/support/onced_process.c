@@ -138,6 +138,14 @@ static void make_path(const struct onced *onced, const char *name,
 	ck_assert_int_lt(size, PATH_MAX);
 }
 
+static const char *program(void)
+{
+	const char *path = getenv("ONCE_TEST_ONCED");
+
+	ck_assert_msg(path != NULL, "ONCE_TEST_ONCED isn't set");
+	return path;
+}
+
 void onced_init(struct onced *onced, struct onced_fixture *fixture,
 		const struct onced_options *options)
 {
@@ -152,6 +160,7 @@ void onced_init(struct onced *onced, struct onced_fixture *fixture,
 	if (options->plugin != NULL && fixture->monitor != NULL)
 		monitor_ignore_effects(fixture->monitor);
 	onced->port = free_port_find(1);
+	onced->program = or_else(options->program, program());
 	make_path(onced, name, "yaml", onced->config);
 	make_path(onced, name, "log", onced->log);
 	make_path(onced, name, "out", onced->output);
@@ -207,18 +216,11 @@ bool onced_has_logged(struct onced *onced, const char *text)
 
 /* ---- run ---- */
 
-static const char *program(void)
-{
-	const char *path = getenv("ONCE_TEST_ONCED");
-
-	ck_assert_msg(path != NULL, "ONCE_TEST_ONCED isn't set");
-	return path;
-}
-
 void onced_start(struct onced *onced, const char *fault)
 {
 	char variable[64] = "ONCE_FAULT=";
-	const char *argv[] = { program(), "run", "-c", onced->config, NULL };
+	const char *argv[] = { onced->program, "run", "-c", onced->config,
+			       NULL };
 	const char *env[] = { variable, NULL };
 	struct process_options options = {
 		.argv = argv, .env = env, .output = onced->log, .append = true
@@ -288,7 +290,7 @@ void onced_kill(struct onced *onced)
 
 int onced_call(struct onced *onced, const char *const *arguments)
 {
-	const char *argv[MOST_ARGUMENTS + 2] = { program() };
+	const char *argv[MOST_ARGUMENTS + 2] = { onced->program };
 	struct process_options options = { .argv = argv,
 					   .output = onced->output };
 	struct once_error err;

@@ -177,6 +177,27 @@ START_TEST(the_log_of_a_route_has_its_size_its_age_and_its_backlog) /* C57 */
 }
 END_TEST
 
+/* One message of the year 3000 speaks for its batch only; one that was parked
+ * long ago, not at all. */
+START_TEST(the_time_of_the_source_is_that_of_the_last_batch)
+{
+	struct numbers *numbers = create();
+	struct once_item items[2] = { { .record = { .time_ms = 1000 } },
+				      { .record = { .time_ms = 32503680000000 },
+					.route = 0 } };
+
+	ck_assert_int_eq(numbers_source_time(numbers), 0);
+	numbers_count_items(numbers, 0, items, 2);
+	ck_assert_int_eq(numbers_source_time(numbers), 32503680000000);
+	numbers_count_items(numbers, 0, items, 1);
+	ck_assert_int_eq(numbers_source_time(numbers), 1000);
+	items[1].parked = 1;
+	numbers_count_items(numbers, 0, &items[1], 1);
+	ck_assert_int_eq(numbers_source_time(numbers), 1000);
+	numbers_destroy(numbers);
+}
+END_TEST
+
 START_TEST(a_partition_that_left_is_not_shown)
 {
 	struct numbers *numbers = create();
@@ -409,6 +430,7 @@ int main(void)
 	tcase_add_test(tests, each_stage_has_its_time_and_batches_add_up);
 	tcase_add_test(tests,
 		       the_log_of_a_route_has_its_size_its_age_and_its_backlog);
+	tcase_add_test(tests, the_time_of_the_source_is_that_of_the_last_batch);
 	tcase_add_test(tests, a_partition_that_left_is_not_shown);
 	tcase_add_test(tests,
 		       every_line_of_the_page_is_a_sample_or_says_what_follows);
