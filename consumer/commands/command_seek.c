@@ -4,154 +4,12 @@
 #include "command.h"
 #include "error.h"
 #include "scope.h"
-#include "source_seek.h"
-#include "text.h"
+#include "seek_page.h"
 
 #include <once/once.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct page {
-	const char *topic;
-	bool json;
-	bool dry_run;
-	bool remembers_all; /* the retention is "forever" */
-	const struct seeker *seeker;
-	struct text text;
-};
-
-/* What the group has and what Kafka has, by partition. */
-struct seeker {
-	struct once_position *positions;
-	size_t position_count;
-	struct seek_place *places;
-	size_t place_count;
-	bool broken; /* no memory */
-};
-
-static int32_t generation_of(const struct seeker *seeker, int32_t partition)
-{
-	size_t i = (size_t)partition;
-
-	if (i >= seeker->position_count)
-		return 0;
-	return seeker->positions[i].log_generation +
-	       (seeker->places[i].log == SEEK_LOG_ANOTHER);
-}
-
-/* It goes back to messages that the log may have forgotten: they would be new.
- */
-static bool is_beyond(const struct seek_place *place, int64_t from)
-{
-	return place->log != SEEK_LOG_ANOTHER && place->offset >= 0 &&
-	       place->offset < from && place->offset < place->remembered;
-}
-
-static void add_json(struct page *page, int32_t partition, int64_t from,
-		     int64_t to)
-{
-	const struct seek_place *place = &page->seeker->places[partition];
-
-	text_adds(&page->text, page->text.size == 0 ? "[" : ",");
-	text_adds(&page->text, "{\"topic\":");
-	text_add_json(&page->text, bytes_text(page->topic));
-	text_addf(&page->text,
-		  ",\"partition\":%d,\"from\":%lld,\"to\":%lld,\"moved\":%s",
-		  (int)partition, (long long)from, (long long)to,
-		  page->dry_run ? "false" : "true");
-	text_addf(&page->text,
-		  ",\"remembered_from\":%lld,\"beyond_retention\":%s,"
-		  "\"another_log\":%s,\"log_generation\":%d}",
-		  (long long)place->remembered,
-		  is_beyond(place, from) ? "true" : "false",
-		  place->log == SEEK_LOG_ANOTHER    ? "true"
-		  : place->log == SEEK_LOG_UNPROVEN ? "null"
-						    : "false",
-		  (int)generation_of(page->seeker, partition));
-}
-
-static void add_move(struct page *page, int64_t from, int64_t to)
-{
-	if (from < 0)
-		text_addf(&page->text, "starts at %lld (it had no position)\n",
-			  (long long)to);
-	else if (to == from)
-		text_addf(&page->text, "stays at %lld\n", (long long)to);
-	else if (to > from)
-		text_addf(&page->text,
-			  "%lld -> %lld: up to %lld messages are skipped, and "
-			  "never handled\n",
-			  (long long)from, (long long)to,
-			  (long long)(to - from));
-	else
-		text_addf(&page->text,
-			  "%lld -> %lld: up to %lld messages are read again; "
-			  "those whose keys are in the log are duplicates\n",
-			  (long long)from, (long long)to,
-			  (long long)(from - to));
-}
-
-static void add_memory(struct page *page, const struct seek_place *place,
-		       int64_t from)
-{
-	if (page->remembers_all || place->log == SEEK_LOG_ANOTHER)
-		return;
-	if (is_beyond(place, from))
-		text_addf(&page->text,
-			  "    those before offset %lld are older than the "
-			  "retention: they may be handled a second time\n",
-			  (long long)place->remembered);
-	else
-		text_addf(&page->text,
-			  "    the log remembers all that was handled from "
-			  "offset %lld on\n",
-			  (long long)place->remembered);
-}
-
-static void add_lines(struct page *page, int32_t partition, int64_t from,
-		      int64_t to)
-{
-	const struct seek_place *place = &page->seeker->places[partition];
-
-	text_addf(&page->text, "%s[%d]: ", page->topic, (int)partition);
-	if (place->log == SEEK_LOG_ANOTHER)
-		text_addf(&page->text,
-			  "%lld -> %lld in another log, the topic was made "
-			  "again or cut: none of its messages counts as "
-			  "handled (log generation %d)\n",
-			  (long long)from, (long long)to,
-			  (int)generation_of(page->seeker, partition));
-	else
-		add_move(page, from, to);
-	if (place->log == SEEK_LOG_UNPROVEN)
-		text_adds(&page->text,
-			  "    that this is the log that it was in can't be "
-			  "proved, the message handled last isn't there; if "
-			  "the topic was made again, say --another-log\n");
-	add_memory(page, place, from);
-}
-
-static void take_move(void *arg, int32_t partition, int64_t from, int64_t to)
-{
-	struct page *page = arg;
-
-	if (page->json)
-		add_json(page, partition, from, to);
-	else
-		add_lines(page, partition, from, to);
-}
-
-static void show(struct page *page)
-{
-	if (page->json)
-		text_adds(&page->text, page->text.size == 0 ? "[]" : "]");
-	else
-		text_adds(&page->text, page->dry_run ? "nothing was changed "
-						       "(--dry-run)"
-						     : "done");
-	printf("%s\n", page->text.data);
-}
 
 /* ---- what is there ---- */
 
@@ -221,8 +79,8 @@ static enum once_status check_memory(const struct seeker *seeker,
 		return ONCE_OK;
 	for (size_t i = 0;
 	     i < seeker->place_count && i < seeker->position_count; i++)
-		if (is_beyond(&seeker->places[i],
-			      seeker->positions[i].next_offset))
+		if (seek_is_beyond(&seeker->places[i],
+				   seeker->positions[i].next_offset))
 			return error_set(
 				err, ONCE_FENCED,
 				"%s[%zu]: messages before offset %lld are "
@@ -237,7 +95,8 @@ static enum once_status check_memory(const struct seeker *seeker,
 
 /* ---- the move ---- */
 
-static enum once_status seek_to(const struct config *cfg, struct page *page,
+static enum once_status seek_to(const struct config *cfg,
+				struct seek_page *page,
 				const struct arguments *arguments,
 				const struct seeker *seeker,
 				struct once_error *err)
@@ -274,10 +133,11 @@ static enum once_status seek_to(const struct config *cfg, struct page *page,
 			 ? "all"
 			 : arguments->given[OPTION_PARTITION],
 		 arguments->given[OPTION_TO]);
-	return once_seek(&options, take_move, page, err);
+	return once_seek(&options, seek_page_take, page, err);
 }
 
-static enum once_status run_seek(const struct config *cfg, struct page *page,
+static enum once_status run_seek(const struct config *cfg,
+				 struct seek_page *page,
 				 const struct arguments *arguments,
 				 int32_t partition, struct once_error *err)
 {
@@ -330,9 +190,9 @@ static const char *find_refusal(const struct config *cfg,
 
 static int seek(const struct arguments *arguments)
 {
-	struct page page = { .topic = arguments->given[OPTION_TOPIC],
-			     .json = arguments->json,
-			     .dry_run = arguments->dry_run };
+	struct seek_page page = { .topic = arguments->given[OPTION_TOPIC],
+				  .json = arguments->json,
+				  .dry_run = arguments->dry_run };
 	struct config *cfg;
 	struct once_error err;
 	const char *refusal;
@@ -357,7 +217,7 @@ static int seek(const struct arguments *arguments)
 		code = exit_code_of_seek(
 			run_seek(cfg, &page, arguments, partition, &err));
 	if (code == EXIT_CODE_OK)
-		show(&page);
+		seek_page_print(&page);
 	else if (refusal == NULL)
 		fprintf(stderr, "onced: %s\n", err.text);
 	text_fini(&page.text);

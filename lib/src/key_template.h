@@ -7,7 +7,8 @@
  * json:/POINTER (RFC 6901, into the value), topic, partition, offset,
  * timestamp. A brace itself is written "{{" or "}}"; inside a field, "{", "|",
  * "}" and "\" of a name are written with a "\" before them. The single word
- * `coordinates` stands for {topic}:{partition}:{offset}.
+ * `coordinates` stands for {topic}:{partition}:{offset}. In a later log of that
+ * topic and partition (once_record's log_generation) an offset is "1042@1".
  *
  * Fallbacks: the alternatives of {a|b} are places where the same identity may
  * stand, so the same text gives the same key wherever it was found. The next

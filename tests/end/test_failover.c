@@ -269,12 +269,51 @@ START_TEST(a_standby_is_waited_out_until_it_is_promoted)
 }
 END_TEST
 
+/* An operator goes on behind what the new primary lacks, with SQL of his own;
+ * then its producer sends it again. Redis still has its marks. */
+START_TEST(what_was_lost_and_passed_by_hand_is_new_when_it_is_sent_again)
+{
+	const struct onced_options options = {
+		.prefilter = onced_both_prefilters(),
+	};
+	struct pair pair;
+
+	create_pair(&pair);
+	onced_init(&pair.onced, &pair.fixture, &options);
+	onced_start(&pair.onced, NULL);
+	send_and_wait(&pair, BEFORE);
+	let_it_catch_up(&pair);
+	cut_replication(&pair);
+	send_and_wait(&pair, LACKING);
+	ck_assert_int_eq(onced_stop(&pair.onced), 0);
+	pg_server_kill(&pair.primary);
+	promote(&pair);
+	pg_fixture_run(&pair.fixture.pg,
+		       "INSERT INTO once.position (group_name, topic, "
+		       "partition, next_offset) SELECT group_name, topic, "
+		       "partition, 200 FROM once.position ON CONFLICT "
+		       "(group_name, topic, partition) DO UPDATE SET "
+		       "next_offset = excluded.next_offset, "
+		       "anchor_offset = NULL, anchor_hash = NULL");
+	onced_fixture_send_series(&pair.fixture, BEFORE, LACKING);
+	onced_start(&pair.onced, NULL);
+	onced_fixture_wait_for_all(&pair.fixture, OUTAGE_WAIT_MS);
+	onced_fixture_check_effects(&pair.fixture, BEFORE + LACKING);
+	ck_assert_int_eq(onced_get_metric(&pair.onced,
+					  "onced_prefilter_unproven_total",
+					  NULL),
+			 LACKING);
+	ck_assert_int_eq(onced_stop(&pair.onced), 0);
+	destroy_pair(&pair);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("failover");
 	TCase *tests = tcase_create("all");
 
-	servers_need(NEED(PG) | NEED(KAFKA));
+	servers_need(NEED(PG) | NEED(KAFKA) | NEED(REDIS));
 	tcase_add_loop_test(tests, what_the_new_primary_lacks_is_handled_again,
 			    0, 2);
 	tcase_add_test(
@@ -282,6 +321,9 @@ int main(void)
 		partitions_that_the_new_primary_never_knew_are_read_from_their_start);
 	tcase_add_test(tests, kafka_is_told_that_the_position_is_an_older_one);
 	tcase_add_test(tests, a_standby_is_waited_out_until_it_is_promoted);
+	tcase_add_test(
+		tests,
+		what_was_lost_and_passed_by_hand_is_new_when_it_is_sent_again);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
