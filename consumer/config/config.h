@@ -68,6 +68,8 @@ struct retry_config {
 	int64_t first_delay_ms;
 	int64_t max_delay_ms;
 	unsigned max_crashes; /* 0: no limit */
+	char **never;         /* SQLSTATEs, or classes of them */
+	size_t never_count;
 };
 
 struct route_config {

@@ -53,6 +53,7 @@ struct lane {
 	enum once_status open_status; /* mutex */
 	struct once_error trouble;    /* mutex; text "": none */
 	bool database_reached;        /* mutex */
+	char waits[1024];             /* mutex; see struct lane_view */
 };
 
 /* ---- what others may know ---- */
@@ -82,6 +83,16 @@ void lane_get_view(struct lane *lane, struct lane_view *ret_view)
 		once_session_get_call(lane->session, &ret_view->call);
 	memcpy(ret_view->trouble, lane->trouble.text,
 	       sizeof(ret_view->trouble));
+	memcpy(ret_view->waits, lane->waits, sizeof(ret_view->waits));
+}
+
+static void tell_waits(struct lane *lane)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	lane->work.waits_changed = false;
+	lane_work_describe_waits(&lane->work, lane->waits, sizeof(lane->waits));
 }
 
 struct mailbox *lane_orders(struct lane *lane)
@@ -324,6 +335,8 @@ static void *run_lane(void *arg)
 		obey_orders(lane);
 		atomic_store(&lane->busy_since_ms, clock_ms());
 		work_once(lane);
+		if (lane->work.waits_changed)
+			tell_waits(lane);
 		atomic_store(&lane->busy_since_ms, 0);
 	}
 	if (status == ONCE_OK && lane->troubles == 0)

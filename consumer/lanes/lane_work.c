@@ -7,6 +7,8 @@
 #include "fault.h"
 #include "numbers.h"
 
+#include <stdio.h>
+
 enum once_status lane_work_init(struct lane_work *work,
 				const struct lane_options *options,
 				struct once_session *session,
@@ -43,6 +45,24 @@ int64_t lane_work_due_ms(const struct lane_work *work)
 		    strand->not_before_ms < due_ms)
 			due_ms = strand->not_before_ms;
 	return due_ms < work->waiting_at_ms ? due_ms : work->waiting_at_ms;
+}
+
+void lane_work_describe_waits(const struct lane_work *work, char *text,
+			      size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (const struct strand *strand = work->strands.first;
+	     strand != NULL && used < size; strand = strand->next)
+		if (strand->waits_for != ONCE_CAUSE_NONE)
+			used += (size_t)snprintf(
+				text + used, size - used,
+				"%s[%d] waits at offset %lld: %s\n",
+				strand->address.topic,
+				(int)strand->address.number,
+				(long long)strand->position.next_offset,
+				strand->why);
 }
 
 /* ---- after a run ---- */

@@ -39,6 +39,8 @@
 	  "Parked messages taken up again, and ended.", "route")               \
 	X(RETRIES, "onced_retries", COUNTER, NULL,                             \
 	  "Attempts after the first.", "route", "cause")                       \
+	X(PAUSED, "onced_paused", COUNTER, NULL,                               \
+	  "Times that a message was put off without an attempt.", "route", "cause") \
 	X(TRANSACTIONS, "onced_transactions", COUNTER, NULL,                   \
 	  "Transactions by how they ended.", "result")                         \
 	X(TRANSACTION_SECONDS, "onced_transaction_seconds", HISTOGRAM, second_bounds, \

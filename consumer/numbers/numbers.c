@@ -53,22 +53,40 @@ static void find_keyed(struct numbers *numbers, struct route_numbers *route)
 	}
 }
 
+static bool is_of_retries(enum once_cause cause)
+{
+	return cause == ONCE_CAUSE_ASKED || cause == ONCE_CAUSE_STATEMENT ||
+	       cause == ONCE_CAUSE_TIMEOUT;
+}
+
+static bool is_of_pauses(enum once_cause cause)
+{
+	return cause == ONCE_CAUSE_ASKED || cause == ONCE_CAUSE_ENVIRONMENT ||
+	       cause == ONCE_CAUSE_LOCKED;
+}
+
+static bool is_of_dead(enum once_cause cause)
+{
+	return cause != ONCE_CAUSE_NONE && cause != ONCE_CAUSE_CONFLICT &&
+	       !is_of_retries(cause) && !is_of_pauses(cause);
+}
+
 static void find_caused(struct numbers *numbers, struct route_numbers *route)
 {
-	for (int cause = 0; cause < COUNT_CAUSES; cause++) {
-		const char *word = once_cause_word((enum once_cause)cause);
-		bool retried = cause == ONCE_CAUSE_ASKED ||
-			       cause == ONCE_CAUSE_STATEMENT ||
-			       cause == ONCE_CAUSE_TIMEOUT;
+	for (int i = 0; i < COUNT_CAUSES; i++) {
+		enum once_cause cause = (enum once_cause)i;
+		const char *word = once_cause_word(cause);
 
-		if (cause == ONCE_CAUSE_NONE || cause == ONCE_CAUSE_CONFLICT)
-			continue;
-		if (retried)
-			route->retries[cause] =
+		if (is_of_retries(cause))
+			route->retries[i] =
 				numbers_lane_cell(numbers, METRIC_RETRIES,
 						  route->name, word, NULL);
-		else
-			route->dead[cause] = numbers_lane_cell(
+		if (is_of_pauses(cause))
+			route->paused[i] =
+				numbers_lane_cell(numbers, METRIC_PAUSED,
+						  route->name, word, NULL);
+		if (is_of_dead(cause))
+			route->dead[i] = numbers_lane_cell(
 				numbers, METRIC_DEAD, route->name, word, NULL);
 	}
 }
@@ -273,6 +291,8 @@ static void count_item(struct numbers *numbers, unsigned lane,
 		metric_add_by(counted->retries[item->cause], lane, 1);
 		break;
 	case ONCE_PAUSED_ENDING:
+		metric_add_by(counted->paused[item->cause], lane, 1);
+		break;
 	case ONCE_HELD_ENDING:
 	case ONCE_HALTED_ENDING:
 	case ONCE_PENDING_ENDING:

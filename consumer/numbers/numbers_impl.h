@@ -31,6 +31,7 @@ struct route_numbers {
 	struct metric_cell *unproven[COUNT_STAGES];
 	struct metric_cell *dead[COUNT_CAUSES];
 	struct metric_cell *retries[COUNT_CAUSES];
+	struct metric_cell *paused[COUNT_CAUSES];
 	struct metric_cell *postponed;
 	struct metric_cell *resumed;
 	struct metric_cell *handler_seconds;

@@ -92,6 +92,8 @@ static bool ready(void *arg, struct text *why)
 		struct lane_view view;
 
 		lane_get_view(runtime->lanes[i], &view);
+		text_adds(why, view.waits);
+		all = all && view.waits[0] == '\0';
 		if (view.database_reached)
 			continue;
 		text_addf(why, "lane %u can't work: %s\n", i,

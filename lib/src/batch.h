@@ -36,6 +36,7 @@ struct once__batch {
 	size_t doubt_to;
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
+	int64_t began_ms;             /* this try */
 	int64_t breathed_ms;          /* of this try: the server was told */
 	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;

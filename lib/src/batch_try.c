@@ -14,6 +14,10 @@
 
 #include <stdio.h>
 
+enum {
+	LONG_WAIT_MS = 1000 /* for a lock */
+};
+
 /* ---- plan ---- */
 
 static void reset_work(struct once__work *work)
@@ -25,6 +29,7 @@ static void reset_work(struct once__work *work)
 	work->known = false;
 	work->claimed = false;
 	work->lost = false;
+	work->shares = false;
 	work->stored = none;
 	work->stored_result = bytes_of(NULL, 0);
 	work->result = bytes_of(NULL, 0);
@@ -133,8 +138,49 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 
 /* ---- the ending of a try ---- */
 
+static bool is_of_message(const struct once__pg_failure *failure)
+{
+	return failure->tag != ONCE__PG_OURS && failure->tag != ONCE__PG_SHARED;
+}
+
+/* All that share the statement wait: to halve them would be to wait for the
+ * lock as often. */
+static enum once__try judge_shared_lock(struct once__batch *batch, size_t from,
+					size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		struct once__work *work = &batch->works[i];
+
+		if (work->shares && work->decided == ONCE_PENDING_ENDING)
+			once__call_fail_late(work, &batch->last);
+	}
+	return ONCE__TRY_DECIDED;
+}
+
+/* One that didn't wait for it (NOWAIT, a deadlock's other half) may have it at
+ * once the next time. */
+static enum once__try judge_lock(struct once__batch *batch, size_t from,
+				 size_t to)
+{
+	bool waited = clock_ms() - batch->began_ms > LONG_WAIT_MS;
+	struct once__work *work;
+
+	if (batch->last.tag == ONCE__PG_OURS)
+		return ONCE__TRY_STOP;
+	if (batch->last.tag == ONCE__PG_SHARED)
+		return judge_shared_lock(batch, from, to);
+	work = &batch->works[batch->last.tag];
+	if (!waited && !work->met_lock) {
+		work->met_lock = true;
+		return ONCE__TRY_REPEAT;
+	}
+	once__call_fail_late(work, &batch->last);
+	return ONCE__TRY_DECIDED;
+}
+
 /* Whose fault, and so what next; the transaction is still open. */
-static enum once__try judge(struct once__batch *batch, struct once_error *err)
+static enum once__try judge(struct once__batch *batch, size_t from, size_t to,
+			    struct once_error *err)
 {
 	const struct once__pg_failure *failure =
 		once__pg_failure(batch->session->pg);
@@ -143,11 +189,20 @@ static enum once__try judge(struct once__batch *batch, struct once_error *err)
 		return ONCE__TRY_DECIDED;
 	batch->last = *failure;
 	(void)once__pg_error(batch->session->pg, err);
-	if (failure->class == ONCE__PG_REPEAT)
+	switch (failure->class) {
+	case ONCE__PG_REPEAT:
 		return ONCE__TRY_REPEAT;
-	if (failure->class != ONCE__PG_MESSAGE)
+	case ONCE__PG_LOCKED:
+		return judge_lock(batch, from, to);
+	case ONCE__PG_SERVER:
+	case ONCE__PG_SCHEMA:
+	case ONCE__PG_RIGHTS:
 		return ONCE__TRY_STOP;
-	if (failure->tag == ONCE__PG_OURS || failure->tag == ONCE__PG_SHARED)
+	case ONCE__PG_MESSAGE:
+	case ONCE__PG_ENVIRONMENT:
+		break;
+	}
+	if (!is_of_message(failure))
 		return ONCE__TRY_UNCLEAR;
 	if (batch->works[failure->tag].decided == ONCE_PENDING_ENDING)
 		once__call_fail_late(&batch->works[failure->tag], failure);
@@ -165,7 +220,7 @@ static enum once__try give_up(struct once__batch *batch, enum once__try what)
 static enum once__try judge_commit(struct once__batch *batch, size_t from,
 				   size_t to, struct once_error *err)
 {
-	enum once__try what = judge(batch, err);
+	enum once__try what = judge(batch, from, to, err);
 	struct once__work *work = &batch->works[from];
 
 	if (what != ONCE__TRY_UNCLEAR || to - from != 1 ||
@@ -288,6 +343,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 
 	batch->has_verdict = false;
 	batch->breathed_ms = 0;
+	batch->began_ms = clock_ms();
 	if (!plan(batch, from, to)) {
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
@@ -300,7 +356,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	once__pg_begin(batch->session->pg);
 	if (!lock_parked(batch, from, to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
-		return give_up(batch, judge(batch, err));
+		return give_up(batch, judge(batch, from, to, err));
 	if (fenced) {
 		error_set(err, ONCE_FENCED,
 			  "the position in the database isn't where this "

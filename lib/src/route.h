@@ -38,6 +38,8 @@ struct once_route {
 	int64_t first_delay_ms;
 	int64_t max_delay_ms;
 	unsigned max_crashes;
+	char (*never)[6]; /* SQLSTATEs or their classes */
+	size_t never_count;
 	int64_t timeout_ms;
 	const struct once_handler *handler;
 	struct once_settings settings;
@@ -61,6 +63,9 @@ enum once_status once__route_keys(const struct once_route *route,
 				  struct once__reading *reading,
 				  struct once__keys *ret_keys,
 				  struct once_error *err);
+
+/* Is a statement that failed so hopeless? */
+bool once__route_never(const struct once_route *route, const char *sqlstate);
 
 /* Two fingerprints that can be compared and differ. */
 bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b);

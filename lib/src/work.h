@@ -25,6 +25,7 @@ struct once__work {
 	struct once_message msg;
 	struct once__reading reading; /* the message's */
 	enum once_ending decided;     /* PENDING: nothing, try it */
+	bool met_lock;                /* and was tried again for it */
 	struct once__row_key row_key; /* where there is a prefilter */
 	const struct once__hit *hit;  /* NULL: none */
 
@@ -34,6 +35,7 @@ struct once__work {
 	bool known;               /* the hit is proved */
 	bool claimed;
 	bool lost;                /* to a row in the log */
+	bool shares;              /* it has rows in a collected statement */
 	struct once__keys stored; /* that row's */
 	int64_t stored_age_ms;
 	struct once_bytes stored_result;

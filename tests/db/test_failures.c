@@ -132,11 +132,9 @@ START_TEST(who_makes_every_repetition_fail_is_blamed_in_the_end)
 }
 END_TEST
 
-START_TEST(a_handlers_missing_table_is_its_own_fault)
+START_TEST(a_handlers_wrong_statement_is_its_own_fault)
 {
 	static const char *const wrong[][2] = {
-		{ "INSERT INTO nowhere VALUES (1)", "42P01" },
-		{ "SELECT no_column FROM effect", "42703" },
 		{ "SELEKT", "42601" },
 		{ "DO $$ BEGIN RAISE SQLSTATE 'XX000'; END $$", "XX000" },
 		{ "VACUUM", "25001" },
@@ -546,8 +544,8 @@ int main(void)
 	tcase_add_test(tests, a_statement_is_cut_off_at_the_routes_timeout);
 	tcase_add_test(tests,
 		       who_makes_every_repetition_fail_is_blamed_in_the_end);
-	tcase_add_loop_test(tests, a_handlers_missing_table_is_its_own_fault, 0,
-			    5);
+	tcase_add_loop_test(tests, a_handlers_wrong_statement_is_its_own_fault,
+			    0, 3);
 	tcase_add_test(tests, a_text_parameter_with_a_nul_is_refused);
 	tcase_add_test(tests, done_after_an_error_that_was_seen_is_dead);
 	tcase_add_test(tests, a_handler_may_turn_an_error_into_a_verdict);
