@@ -9,6 +9,8 @@
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
  *	batch_duplicates.c  messages that repeat one of the same batch
+ *	batch_suspects.c    those that may be what ends sessions: tried alone
+ *	batch_turns.c       routes whose transactions deadlock: in turn
  *	batch_settle.c      whether an unanswered COMMIT was carried out
  */
 #ifndef ONCE__BATCH_H
@@ -37,6 +39,7 @@ struct once__batch {
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
 	int64_t began_ms;             /* this try */
+	struct once__turns *probed;   /* of this try: goes without a turn */
 	int64_t breathed_ms;          /* of this try: the server was told */
 	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;
@@ -115,6 +118,22 @@ bool once__work_asks(const struct once__work *work);
  * not by the key that was there before? What it repeats says nothing of it. */
 bool once__batch_has_stray(const struct once__batch *batch, size_t from,
 			   size_t to);
+
+/* A try of works[from..to) ended with what looks like the server's fault:
+ * remember whose statement it was. */
+void once__batch_suspect(struct once__batch *batch, size_t from, size_t to);
+/* Before the run: suspects are HELD, so that the others go first; those that
+ * are proven have failed. */
+void once__batch_set_aside(struct once__batch *batch);
+/* It is to be tried now; false: it waits behind another one of its strand. */
+bool once__batch_take_back(struct once__batch *batch, size_t at);
+
+/* The try of works[from..to) that failed has met a deadlock. */
+void once__batch_meet(struct once__batch *batch, size_t from, size_t to);
+/* In a try: wait until it is our turn, where routes take turns. */
+void once__batch_take_turns(struct once__batch *batch, size_t from, size_t to);
+/* The try is over. */
+void once__batch_end_turn(struct once__batch *batch);
 
 size_t once__batch_slots_needed(size_t count);
 

@@ -195,6 +195,8 @@ static enum once__try judge(struct once__batch *batch, size_t from, size_t to,
 	case ONCE__PG_LOCKED:
 		return judge_lock(batch, from, to);
 	case ONCE__PG_SERVER:
+		once__batch_suspect(batch, from, to);
+		return ONCE__TRY_STOP;
 	case ONCE__PG_SCHEMA:
 	case ONCE__PG_RIGHTS:
 		return ONCE__TRY_STOP;
@@ -230,6 +232,16 @@ static enum once__try judge_commit(struct once__batch *batch, size_t from,
 	return ONCE__TRY_DECIDED;
 }
 
+/* The server does its work, whatever it refuses to others. */
+static void count_handled(struct once__batch *batch, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		if (batch->works[i].planned == ONCE_HANDLED_ENDING) {
+			batch->session->suspects.commits++;
+			return;
+		}
+}
+
 static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 			     struct once_error *err)
 {
@@ -243,6 +255,7 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 	case ONCE__PG_COMMITTED:
 		fault_point("after_commit");
 		stats->committed++;
+		count_handled(batch, from, to);
 		once__batch_tell(batch); /* of the moves; then they are made */
 		once__batch_lap(batch, &stats->prefilter_ns, true);
 		once__batch_publish(batch, from, to);
@@ -253,6 +266,8 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 		break;
 	}
 	(void)once__pg_error(batch->session->pg, err);
+	batch->last = *once__pg_failure(batch->session->pg);
+	once__batch_suspect(batch, from, to);
 	err->status = ONCE_UNKNOWN;
 	batch->doubt_from = from;
 	batch->doubt_to = to;
@@ -354,6 +369,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	refresh_consumers(batch, from, to);
 	once__collect_reset(&batch->session->collection);
 	once__pg_begin(batch->session->pg);
+	once__batch_take_turns(batch, from, to);
 	if (!lock_parked(batch, from, to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
 		return give_up(batch, judge(batch, from, to, err));

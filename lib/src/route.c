@@ -3,6 +3,7 @@
 #include "route.h"
 
 #include "bytes.h"
+#include "clock.h"
 #include "error.h"
 #include "key_template.h"
 #include "pg.h"
@@ -154,7 +155,9 @@ static enum once_status fill(struct once_route *route,
 
 	route->name = strdup(options->name);
 	route->scope = strdup(options->scope);
-	if (route->name == NULL || route->scope == NULL)
+	route->shared = calloc(1, sizeof(*route->shared));
+	if (route->name == NULL || route->scope == NULL ||
+	    route->shared == NULL)
 		return error_no_memory(err);
 	route->on_bad_key = options->on_bad_key;
 	route->on_conflict = options->on_conflict;
@@ -217,9 +220,15 @@ void once_route_destroy(struct once_route *route)
 	once__template_destroy(route->msg_id);
 	once__template_destroy(route->biz_id);
 	once__template_destroy(route->fingerprint);
+	free(route->shared);
 	free(route->scope);
 	free(route->name);
 	free(route);
+}
+
+int once_route_takes_turns(const struct once_route *route)
+{
+	return once__turns_are_on(&route->shared->turns, clock_ms());
 }
 
 const char *once_route_name(const struct once_route *route)

@@ -1,10 +1,11 @@
-/* route.h - what makes two messages the same, and who handles them. Immutable;
- * any thread. */
+/* route.h - what makes two messages the same, and who handles them. Immutable,
+ * but for what is `shared`; any thread. */
 #ifndef ONCE__ROUTE_H
 #define ONCE__ROUTE_H
 
 #include "hash.h"
 #include "reading.h"
+#include "turns.h"
 
 #include <once/once.h>
 #include <stdbool.h>
@@ -21,6 +22,11 @@ struct once_settings {
 	char **pairs; /* "name=value" */
 	size_t count;
 	char *refusal; /* NULL: not refused. Of a session's copy. */
+};
+
+/* What the sessions of a route tell each other. */
+struct once__route_shared {
+	struct once__turns turns;
 };
 
 struct once_route {
@@ -43,6 +49,7 @@ struct once_route {
 	int64_t timeout_ms;
 	const struct once_handler *handler;
 	struct once_settings settings;
+	struct once__route_shared *shared;
 };
 
 /* once_route_create() without a look at the handler. */

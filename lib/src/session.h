@@ -10,6 +10,7 @@
 #include "pg.h"
 #include "position.h"
 #include "route.h"
+#include "suspect.h"
 
 #include <stdatomic.h>
 
@@ -55,6 +56,9 @@ struct once_session {
 	unsigned arena;         /* the one that was taken last */
 	struct arena waiting;   /* of the last parked message taken up */
 	struct once__watch watch;
+	struct once__suspects suspects;
+	size_t most_at_once; /* after a session was lost, nobody knows why; 0:
+				no limit */
 	struct once__batch *unsettled; /* in its arena; NULL: none */
 	struct once__batch *prepared;  /* in the other one; NULL: none */
 };

@@ -10,6 +10,8 @@
 
 #define ONCE__NO_STRAND SIZE_MAX
 
+struct once__suspect;
+
 /* A mark found under a work's key. */
 struct once__hit {
 	struct once__mark mark;
@@ -26,6 +28,8 @@ struct once__work {
 	struct once__reading reading; /* the message's */
 	enum once_ending decided;     /* PENDING: nothing, try it */
 	bool met_lock;                /* and was tried again for it */
+	struct once__suspect
+		*suspect; /* it is tried alone; NULL: it isn't one */
 	struct once__row_key row_key; /* where there is a prefilter */
 	const struct once__hit *hit;  /* NULL: none */
 

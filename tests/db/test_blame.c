@@ -6,8 +6,10 @@
 #include "suite.h"
 #include "trial.h"
 
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static struct trial trial;
 static struct mail mail;
@@ -311,6 +313,188 @@ START_TEST(a_list_of_what_never_gets_better_has_sqlstates_only)
 }
 END_TEST
 
+/* ---- what looks like the server's fault ---- */
+
+/* As a lane gives what isn't ended once more. */
+static void give_again(void)
+{
+	bool is_first[2] = { true, true };
+
+	for (size_t i = 0; i < mail.count; i++) {
+		struct once_item *item = &mail.items[i];
+
+		if (once_ending_is_final(item->ending))
+			continue;
+		item->ending = ONCE_PENDING_ENDING;
+		item->attempt =
+			is_first[i % 2] ? strands[i % 2].attempts + 1 : 1;
+		is_first[i % 2] = false;
+	}
+}
+
+/* The number of runs after which `what` gives that number. */
+static unsigned run_until(unsigned most, const char *what, int64_t number)
+{
+	for (unsigned runs = 1; runs <= most; runs++) {
+		enum once_status status =
+			once_session_run(trial.session, mail.items, mail.count,
+					 &trial.stats, &trial.err);
+
+		ck_assert_msg(status == ONCE_OK || status == ONCE_TRANSIENT,
+			      "%s", trial.err.text);
+		give_again();
+		if (trial_count(&trial, what) == number)
+			return runs;
+	}
+	return most + 1;
+}
+
+static const char attempts_sql[] =
+	"SELECT attempts FROM once.position WHERE partition = 0";
+static const char dead_sql[] =
+	"SELECT count(*) FROM once.parked WHERE state = 'dead' "
+	"AND attempts = 3";
+
+static const char *const outages[][2] = {
+	{ "53400", "" },
+	{ "53200", "" },
+	{ "25006", "" },
+	{ "57P03", "" },
+	{ "08006", "" },
+	{ "58030", "" },
+	{ "XX001", "" },
+	{ "26000", "" },
+	{ "57P01", "SELECT pg_terminate_backend(pg_backend_pid())" },
+};
+
+static const char *raise(const char *sqlstate, const char *sql)
+{
+	static char text[128];
+
+	if (sql[0] != '\0')
+		return sql;
+	snprintf(text, sizeof(text),
+		 "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '%s'; END $$", sqlstate);
+	return text;
+}
+
+START_TEST(who_alone_fails_like_an_outage_while_others_commit_pays_for_it)
+{
+	statement = raise(outages[_i][0], outages[_i][1]);
+	trial_poison = send_it;
+	put_on_strands(10);
+	mail_set_value(&mail, 4, "poison");
+	ck_assert_uint_le(run_until(2, "SELECT count(*) FROM effect", 7), 2);
+	ck_assert_int_eq(strands[1].next_offset, 10);
+	ck_assert_uint_eq(strands[0].attempts, 0);
+	ck_assert_uint_le(run_until(3, attempts_sql, 1), 3);
+	ck_assert_uint_le(run_until(24, dead_sql, 1), 24);
+	ck_assert_uint_le(run_until(2, "SELECT count(*) FROM effect", 9), 2);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.parked "
+					     "WHERE cause = 'attempts'"),
+			 1);
+}
+END_TEST
+
+START_TEST(two_that_fail_like_an_outage_do_not_hide_behind_each_other)
+{
+	statement = outages[8][1];
+	trial_poison = send_it;
+	put_on_strands(10);
+	mail_set_value(&mail, 4, "poison");
+	mail_set_value(&mail, 5, "poison");
+	ck_assert_uint_le(run_until(80,
+				    "SELECT count(*) FROM once.parked WHERE "
+				    "state = 'dead'",
+				    2),
+			  80);
+	ck_assert_uint_le(run_until(2, "SELECT count(*) FROM effect", 8), 2);
+}
+END_TEST
+
+START_TEST(who_is_alone_is_asked_ten_times)
+{
+	statement = raise("53200", "");
+	trial_poison = send_it;
+	put_on_strands(1);
+	mail_set_value(&mail, 0, "poison");
+	ck_assert_uint_eq(run_until(9, attempts_sql, 1), 10);
+	ck_assert_uint_le(run_until(2, attempts_sql, 1), 2);
+}
+END_TEST
+
+/* For all of both strands: it is the server. */
+START_TEST(an_outage_for_all_is_nobodys_attempt)
+{
+	static const char *const all[] = { "53200", "53100", "57P01" };
+
+	statement = raise(all[_i], _i == 2 ? outages[8][1] : "");
+	trial_poison = send_it;
+	put_on_strands(6);
+	for (size_t i = 0; i < 6; i++)
+		mail_set_value(&mail, i, "poison");
+	(void)run_until(_i == 1 ? 40 : 8, dead_sql, 1);
+	ck_assert_uint_eq(strands[0].attempts, 0);
+	ck_assert_uint_eq(strands[1].attempts, 0);
+	trial_poison = NULL;
+	ck_assert_uint_le(run_until(3, "SELECT count(*) FROM effect", 6), 3);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HANDLED_ENDING), 6);
+}
+END_TEST
+
+/* The server's process dies without a word, and nobody knows on which. */
+static enum once_verdict die_unseen(void *self, const struct once_message *msg,
+				    struct once_call *call)
+{
+	struct pg_conn *conn = once_pgconn(call);
+
+	(void)self;
+	(void)msg;
+	shutdown(PQsocket(conn), SHUT_RDWR);
+	return ONCE_DONE;
+}
+
+START_TEST(a_session_that_ends_without_a_word_is_its_messages_in_the_end)
+{
+	trial_poison = die_unseen;
+	put_on_strands(40);
+	mail_set_value(&mail, 20, "poison");
+	ck_assert_uint_le(run_until(40, attempts_sql, 1), 40);
+	ck_assert_int_eq(strands[1].next_offset, 40);
+	ck_assert_uint_le(run_until(24, dead_sql, 1), 24);
+	ck_assert_uint_le(run_until(2, "SELECT count(*) FROM effect", 39), 2);
+}
+END_TEST
+
+START_TEST(a_parked_one_that_ends_its_session_is_dead_in_the_end)
+{
+	struct once_item item;
+	int64_t due_ms;
+	unsigned runs = 0;
+
+	statement = outages[8][1];
+	trial_poison = wait_for_it;
+	verdict = ONCE_REJECT;
+	statement = "SELECT 1/0";
+	mail_init(&mail, 1);
+	mail_set_value(&mail, 0, "poison");
+	trial_run(&trial, &mail, ONCE_OK);
+	pg_fixture_run(&trial.pg, "UPDATE once.parked SET state = 'waiting', "
+				  "retry_at = now(), attempts = 0");
+	statement = outages[8][1];
+	trial_poison = send_it;
+	while (trial_count(&trial, dead_sql) == 0 && runs++ < 20)
+		ck_assert_int_eq(once_session_run_waiting(trial.session, &item,
+							  &trial.stats, &due_ms,
+							  &trial.err),
+				 ONCE_OK);
+	ck_assert_uint_le(runs, 12);
+	ck_assert_int_eq(trial_count(&trial, "SELECT count(*) FROM once.parked "
+					     "WHERE cause = 'attempts'"),
+			 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("blame");
@@ -341,6 +525,20 @@ int main(void)
 	tcase_add_loop_test(tests,
 			    a_list_of_what_never_gets_better_has_sqlstates_only,
 			    0, 3);
+	tcase_add_loop_test(
+		tests,
+		who_alone_fails_like_an_outage_while_others_commit_pays_for_it,
+		0, 9);
+	tcase_add_test(
+		tests,
+		two_that_fail_like_an_outage_do_not_hide_behind_each_other);
+	tcase_add_test(tests, who_is_alone_is_asked_ten_times);
+	tcase_add_loop_test(tests, an_outage_for_all_is_nobodys_attempt, 0, 3);
+	tcase_add_test(
+		tests,
+		a_session_that_ends_without_a_word_is_its_messages_in_the_end);
+	tcase_add_test(tests,
+		       a_parked_one_that_ends_its_session_is_dead_in_the_end);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -73,6 +73,9 @@ ONCE_API enum once_status once_route_create(
 	struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API void once_route_destroy(struct once_route *route);
 ONCE_API const char *once_route_name(const struct once_route *route);
+/* Its transactions run one after the other, in all sessions, for they have met
+ * deadlocks. Threads: any. */
+ONCE_API int once_route_takes_turns(const struct once_route *route);
 
 /* The keys that a route would make, for looking at messages beforehand: no
  * handler is asked for, no database. Threads: one. */
