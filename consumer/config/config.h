@@ -85,6 +85,7 @@ struct route_config {
 	enum initial_position initial_position;
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;
+	unsigned halt_after_dead; /* 0: never */
 	int64_t timeout_ms;
 	struct retry_config retry;
 	char **settings; /* "name=value" */

@@ -8,6 +8,7 @@
 #include "backoff.h"
 #include "bytes.h"
 #include "clock.h"
+#include "crash.h"
 #include "error.h"
 #include "lane_work.h"
 #include "log.h"
@@ -330,6 +331,8 @@ static void *run_lane(void *arg)
 	struct once_error err = { 0 };
 	enum once_status status = open_session(lane, &err);
 
+	if (status == ONCE_OK)
+		crash_watch(lane->session);
 	tell_opened(lane, status, &err);
 	while (status == ONCE_OK && !lane->stopping) {
 		obey_orders(lane);
@@ -344,6 +347,7 @@ static void *run_lane(void *arg)
 	if (status == ONCE_OK && atomic_load(&lane->is_last))
 		sign_off(lane);
 	lane_work_fini(&lane->work);
+	crash_watch(NULL);
 	close_session(lane);
 	atomic_store(&lane->ended, true);
 	return NULL;

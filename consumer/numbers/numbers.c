@@ -68,7 +68,7 @@ static bool is_of_pauses(enum once_cause cause)
 static bool is_of_dead(enum once_cause cause)
 {
 	return cause != ONCE_CAUSE_NONE && cause != ONCE_CAUSE_CONFLICT &&
-	       !is_of_retries(cause) && !is_of_pauses(cause);
+	       cause != ONCE_CAUSE_DEAD_ROW && !is_of_retries(cause) && !is_of_pauses(cause);
 }
 
 static void find_caused(struct numbers *numbers, struct route_numbers *route)

@@ -21,6 +21,7 @@ static struct once_route_options options_of(const struct route_config *cfg)
 		.first_delay_ms = cfg->retry.first_delay_ms,
 		.max_delay_ms = cfg->retry.max_delay_ms,
 		.max_crashes = cfg->retry.max_crashes,
+		.halt_after_dead = cfg->halt_after_dead,
 		.never = (const char *const *)cfg->retry.never,
 		.never_count = cfg->retry.never_count,
 		.timeout_ms = cfg->timeout_ms,

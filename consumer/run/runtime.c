@@ -9,6 +9,7 @@
 #include "admin.h"
 #include "cleaner.h"
 #include "clock.h"
+#include "crash.h"
 #include "describe.h"
 #include "error.h"
 #include "exit_codes.h"
@@ -383,6 +384,7 @@ int runtime_run(const struct config *cfg)
 	enum once_status status;
 	bool drained;
 
+	crash_init(cfg);
 	identity_init(&runtime.identity, cfg->kafka.group);
 	status = start(&runtime, &err);
 	if (status != ONCE_OK) {

@@ -5,6 +5,7 @@
  *	batch_make.c        items become works, perhaps ahead of their run
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
+ *	batch_brake.c       dead ones in a row: the next one halts
  *	batch_handle.c      the calls of a try, and what limits them
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
@@ -39,7 +40,6 @@ struct once__batch {
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
 	int64_t began_ms;             /* this try */
-	struct once__turns *probed;   /* of this try: goes without a turn */
 	int64_t breathed_ms;          /* of this try: the server was told */
 	struct once__note *notes;     /* of this try: see batch_intercept.c */
 	size_t note_count;
@@ -128,10 +128,17 @@ void once__batch_set_aside(struct once__batch *batch);
 /* It is to be tried now; false: it waits behind another one of its strand. */
 bool once__batch_take_back(struct once__batch *batch, size_t at);
 
+/* Is one too many dead among what is planned? Then it is decided: HALTED. */
+bool once__batch_brake(struct once__batch *batch, size_t from, size_t to);
+/* They are committed. */
+void once__batch_count_dead(struct once__batch *batch, size_t from, size_t to);
+
 /* The try of works[from..to) that failed has met a deadlock. */
 void once__batch_meet(struct once__batch *batch, size_t from, size_t to);
-/* In a try: wait until it is our turn, where routes take turns. */
-void once__batch_take_turns(struct once__batch *batch, size_t from, size_t to);
+/* Before the transaction, and in it: wait until it is our turn, where routes
+ * take turns. */
+void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to);
+void once__batch_take_turns(struct once__batch *batch);
 /* The try is over. */
 void once__batch_end_turn(struct once__batch *batch);
 

@@ -125,6 +125,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 {
+	once__batch_count_dead(batch, from, to);
 	for (size_t i = from; i < to; i++)
 		batch->works[i].item->ending = batch->works[i].planned;
 	for (size_t i = 0; i < batch->move_count; i++) {
@@ -322,7 +323,8 @@ static bool claim(struct once__batch *batch, size_t from, size_t to)
 static bool handle(struct once__batch *batch, size_t from, size_t to,
 		   bool *ret_fenced)
 {
-	if (!once__batch_handle(batch, from, to))
+	if (!once__batch_handle(batch, from, to) ||
+	    once__batch_brake(batch, from, to))
 		return false;
 	offer_wait(batch, true);
 	return finish(batch, from, to, ret_fenced);
@@ -368,8 +370,9 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 		return ONCE__TRY_STOP;
 	refresh_consumers(batch, from, to);
 	once__collect_reset(&batch->session->collection);
+	once__batch_begin_turn(batch, from, to);
 	once__pg_begin(batch->session->pg);
-	once__batch_take_turns(batch, from, to);
+	once__batch_take_turns(batch);
 	if (!lock_parked(batch, from, to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
 		return give_up(batch, judge(batch, from, to, err));

@@ -4,6 +4,16 @@
 
 #include "turns.h"
 
+#include <string.h>
+
+/* What the session does about a route, in one try. */
+enum {
+	NO_MESSAGE,
+	GOES_LOOSE,
+	TAKES_IT,
+	PROBES
+};
+
 /* Above READ COMMITTED it would wait with its eyes shut: see turns.h. */
 static bool may_help(const struct once__batch *batch)
 {
@@ -28,58 +38,98 @@ void once__batch_meet(struct once__batch *batch, size_t from, size_t to)
 					 now_ms);
 }
 
-/* A message of that route that takes turns which has the lowest number behind
- * `after`; NULL: there is none. */
-static const struct once__work *next_route(const struct once__batch *batch,
-					   size_t from, size_t to,
-					   int64_t after, int64_t now_ms)
+static void sort_routes(struct once__batch *batch, size_t from, size_t to)
 {
-	const struct once__work *next = NULL;
+	struct once_session *session = batch->session;
+	int64_t now_ms = clock_ms();
 
+	memset(session->turns, 0, session->route_count);
 	for (size_t i = from; i < to; i++) {
 		const struct once__work *work = &batch->works[i];
+		char *turn = &session->turns[work->item->route];
 
-		if (work->consumer_id > after &&
-		    (next == NULL || work->consumer_id < next->consumer_id) &&
-		    is_tried(work) &&
-		    once__turns_are_taken(&work->route->shared->turns, now_ms))
-			next = work;
+		if (*turn == NO_MESSAGE && is_tried(work))
+			*turn = once__turns_are_taken(
+					&work->route->shared->turns, now_ms)
+					? TAKES_IT
+					: GOES_LOOSE;
 	}
-	return next;
 }
 
-static bool takes_turns(const struct once_session *session, int64_t now_ms)
+/* It began before the deadlock that makes its route take turns, and is likely
+ * to be a part of the next. */
+static bool is_overtaken(void *arg)
 {
+	struct once__batch *batch = arg;
+	const struct once_session *session = batch->session;
+	int64_t now_ms = clock_ms();
+
 	for (size_t i = 0; i < session->route_count; i++)
-		if (once__turns_are_taken(&session->routes[i]->shared->turns,
+		if (session->turns[i] == GOES_LOOSE &&
+		    once__turns_are_taken(&session->routes[i]->shared->turns,
 					  now_ms))
 			return true;
 	return false;
 }
 
-void once__batch_take_turns(struct once__batch *batch, size_t from, size_t to)
+void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to)
 {
-	const struct once__work *work;
+	struct once_session *session = batch->session;
 	int64_t now_ms = clock_ms();
-	int64_t after = 0;
 
-	if (!may_help(batch) || !takes_turns(batch->session, now_ms))
+	if (!may_help(batch))
 		return;
-	while ((work = next_route(batch, from, to, after, now_ms)) != NULL) {
-		struct once__turns *turns = &work->route->shared->turns;
+	sort_routes(batch, from, to);
+	for (size_t i = 0; i < session->route_count; i++) {
+		struct once__turns *turns = &session->routes[i]->shared->turns;
 
-		after = work->consumer_id;
-		if (batch->probed == NULL &&
-		    once__turns_begin_probe(turns, now_ms))
-			batch->probed = turns;
-		else
-			once__turns_take(batch->session->pg, after);
+		if (session->turns[i] == GOES_LOOSE)
+			atomic_fetch_add(&turns->loose, 1);
+		else if (session->turns[i] == TAKES_IT &&
+			 once__turns_begin_probe(turns, now_ms))
+			session->turns[i] = PROBES;
+		else if (session->turns[i] == TAKES_IT)
+			once__turns_wait_for_loose(turns);
 	}
+}
+
+/* The one with the lowest number behind `after`; 0: there is none. */
+static int64_t next_consumer(const struct once_session *session, int64_t after)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < session->route_count; i++) {
+		int64_t id = session->consumer_ids[i];
+
+		if (session->turns[i] == TAKES_IT && id > after &&
+		    (next == 0 || id < next))
+			next = id;
+	}
+	return next;
+}
+
+void once__batch_take_turns(struct once__batch *batch)
+{
+	int64_t id = 0;
+
+	if (!may_help(batch))
+		return;
+	once__pg_impatient(batch->session->pg, is_overtaken, batch);
+	while ((id = next_consumer(batch->session, id)) != 0)
+		once__turns_take(batch->session->pg, id);
 }
 
 void once__batch_end_turn(struct once__batch *batch)
 {
-	if (batch->probed != NULL)
-		once__turns_end_probe(batch->probed);
-	batch->probed = NULL;
+	struct once_session *session = batch->session;
+
+	for (size_t i = 0; i < session->route_count; i++) {
+		struct once__turns *turns = &session->routes[i]->shared->turns;
+
+		if (session->turns[i] == GOES_LOOSE)
+			atomic_fetch_sub(&turns->loose, 1);
+		else if (session->turns[i] == PROBES)
+			once__turns_end_probe(turns);
+	}
+	memset(session->turns, 0, session->route_count);
 }

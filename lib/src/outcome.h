@@ -52,6 +52,9 @@
 	X(KILLER, DEAD, CRASHED, "decide_crashed",                           \
 	  "`max_crashes` processes have died on it",                         \
 	  "position, a parked row", "onced_dead_total")                      \
+	X(BRAKED, HALTED, DEAD_ROW, "decide_brake",                          \
+	  "it would be dead, and `halt_after_dead` before it were, all of that cause", \
+	  "nothing", "onced_partition_halted")                               \
 	X(AGAIN_ASKED, RETRY, ASKED, "judge_verdict",                        \
 	  "the handler returned RETRY",                                      \
 	  "attempts; `order: none`: position, a waiting row",                \

@@ -28,6 +28,7 @@ void once__pg_begin(struct once__pg *pg)
 	};
 
 	once__pg_clear(pg);
+	pg->cancelled = false;
 	pg->transactions++;
 	once__pg_send_control(pg, begins[pg->isolation], false);
 }
@@ -46,6 +47,7 @@ enum once__pg_commit once__pg_commit(struct once__pg *pg)
 	bool committed;
 
 	pg->meanwhile = NULL;
+	pg->impatient = NULL;
 	if (pg->failed || pg->lost)
 		return ONCE__PG_NOT_COMMITTED;
 	once__pg_clear(pg);
@@ -95,6 +97,7 @@ void once__pg_rollback(struct once__pg *pg)
 	bool useless = pg->failed && pg->failure.class == ONCE__PG_SERVER;
 
 	pg->meanwhile = NULL;
+	pg->impatient = NULL;
 	once__pg_sync(pg);
 	once__pg_clear(pg);
 	once__pg_send_control(pg, "ROLLBACK", false);

@@ -85,6 +85,12 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 typedef void once__pg_meanwhile_f(void *arg);
 void once__pg_meanwhile(struct once__pg *pg, once__pg_meanwhile_f *meanwhile,
 			void *arg);
+/* Asked now and then while the transaction waits for answers, until its COMMIT:
+ * true, and what the server is at is cancelled, as a failure to be repeated.
+ * NULL: nobody is asked. */
+typedef bool once__pg_impatient_f(void *arg);
+void once__pg_impatient(struct once__pg *pg, once__pg_impatient_f *impatient,
+			void *arg);
 /* Take the answers that are here already. */
 void once__pg_poll(struct once__pg *pg);
 /* Let the server know, without waiting for it, that for now nothing comes: from

@@ -8,6 +8,10 @@
 #include <poll.h>
 #include <stdlib.h>
 
+enum {
+	IMPATIENT_MS = 20
+};
+
 /* ---- the queue of answers owed ---- */
 
 static bool grow_queue(struct once__pg *pg)
@@ -146,12 +150,34 @@ void once__pg_poll(struct once__pg *pg)
 	once__pg_take_answers(pg);
 }
 
+void once__pg_impatient(struct once__pg *pg, once__pg_impatient_f *impatient,
+			void *arg)
+{
+	pg->impatient = impatient;
+	pg->impatient_arg = arg;
+}
+
+/* If that can't be told the server, it is waited for after all. */
+static void cancel(struct once__pg *pg)
+{
+	PGcancel *handle = PQgetCancel(pg->conn);
+	char unread[256];
+
+	pg->impatient = NULL;
+	pg->cancelled = handle != NULL &&
+			PQcancel(handle, unread, sizeof(unread)) == 1;
+	PQfreeCancel(handle);
+}
+
 void once__pg_wait_for_all(struct once__pg *pg)
 {
 	once__pg_take_answers(pg);
 	while (pg->count > 0 && !pg->lost) {
-		exchange(pg, -1);
+		exchange(pg, pg->impatient == NULL ? -1 : IMPATIENT_MS);
 		once__pg_take_answers(pg);
+		if (pg->count > 0 && !pg->lost && pg->impatient != NULL &&
+		    pg->impatient(pg->impatient_arg))
+			cancel(pg);
 	}
 }
 

@@ -123,8 +123,10 @@ static bool may_be_outdated(const struct once__pg *pg,
 static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
 		   const PGresult *res)
 {
-	if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
-	    is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
+	if (pg->cancelled && once__sqlstate_is(pg->failure.sqlstate, "57014")) {
+		pg->failure.class = ONCE__PG_REPEAT;
+	} else if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
+		   is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
 		pg->failure.class = ONCE__PG_SERVER;
 	} else if (owed->statement != NULL &&
 		   is_field(res, PG_DIAG_SOURCE_FUNCTION,

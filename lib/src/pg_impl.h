@@ -48,6 +48,9 @@ struct once__pg {
 
 	once__pg_meanwhile_f *meanwhile; /* NULL: nothing */
 	void *meanwhile_arg;
+	once__pg_impatient_f *impatient; /* NULL: nobody */
+	void *impatient_arg;
+	bool cancelled; /* in this transaction, by us */
 
 	struct arena params; /* copies of text parameters */
 	unsigned sends;

@@ -166,6 +166,7 @@ static enum once_status fill(struct once_route *route,
 	route->first_delay_ms = options->first_delay_ms;
 	route->max_delay_ms = options->max_delay_ms;
 	route->max_crashes = options->max_crashes;
+	route->halt_after_dead = options->halt_after_dead;
 	route->timeout_ms = options->timeout_ms;
 	route->handler = options->handler;
 	status = parse_key("msg_id", msg_id, &route->msg_id, err);

@@ -24,9 +24,16 @@ struct once_settings {
 	char *refusal; /* NULL: not refused. Of a session's copy. */
 };
 
+/* So many dead of one cause, with none that was handled in between. */
+struct once__streak {
+	enum once_cause cause;
+	unsigned count;
+};
+
 /* What the sessions of a route tell each other. */
 struct once__route_shared {
 	struct once__turns turns;
+	_Atomic struct once__streak streak;
 };
 
 struct once_route {
@@ -46,6 +53,7 @@ struct once_route {
 	unsigned max_crashes;
 	char (*never)[6]; /* SQLSTATEs or their classes */
 	size_t never_count;
+	unsigned halt_after_dead; /* 0: never */
 	int64_t timeout_ms;
 	const struct once_handler *handler;
 	struct once_settings settings;

@@ -106,8 +106,11 @@ static bool copy_options(struct once_session *session,
 	session->instances = calloc(count + 1, sizeof(*session->instances));
 	session->consumer_ids =
 		calloc(count + 1, sizeof(*session->consumer_ids));
+	session->turns = calloc(count + 1, sizeof(*session->turns));
+	session->streaks = calloc(count + 1, sizeof(*session->streaks));
 	if (session->conninfo == NULL || session->routes == NULL ||
-	    session->instances == NULL || session->consumer_ids == NULL)
+	    session->instances == NULL || session->consumer_ids == NULL ||
+	    session->streaks == NULL || session->turns == NULL)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		session->routes[i] = options->routes[i];
@@ -150,6 +153,8 @@ void once_session_destroy(struct once_session *session)
 	arena_fini(&session->waiting);
 	arena_fini(&session->arenas[0]);
 	arena_fini(&session->arenas[1]);
+	free(session->turns);
+	free(session->streaks);
 	free(session->consumer_ids);
 	free(session->instances);
 	free(session->routes);

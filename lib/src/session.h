@@ -45,6 +45,8 @@ struct once_session {
 	void **instances;      /* by route */
 	size_t opened;         /* instances that open() has made */
 	int64_t *consumer_ids; /* by route; 0: not asked yet */
+	struct once__streak *streaks; /* by route, of one try */
+	char *turns;                  /* the same: see batch_turns.c */
 
 	struct once__pg *pg; /* NULL: not connected */
 	unsigned connections;

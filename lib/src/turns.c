@@ -2,11 +2,16 @@
  */
 #include "turns.h"
 
+#include "clock.h"
 #include "pg_array.h"
+
+#include <time.h>
 
 enum {
 	FIRST_MS = 10000,
 	PROBE_MS = 5000,
+	LOOSE_MS = 5000,
+	LOOK_NS = 2000000,
 	MOST_DOUBLED = 6
 };
 
@@ -65,6 +70,15 @@ bool once__turns_are_on(const struct once__turns *turns, int64_t now_ms)
 
 	return until_ms != 0 &&
 	       now_ms < until_ms + span_ms(atomic_load(&turns->level));
+}
+
+void once__turns_wait_for_loose(const struct once__turns *turns)
+{
+	static const struct timespec a_moment = { 0, LOOK_NS };
+	int64_t end_ms = clock_ms() + LOOSE_MS;
+
+	while (atomic_load(&turns->loose) > 0 && clock_ms() < end_ms)
+		nanosleep(&a_moment, NULL);
 }
 
 void once__turns_take(struct once__pg *pg, int64_t consumer_id)

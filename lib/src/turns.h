@@ -22,6 +22,7 @@ struct once__turns {
 	atomic_llong until_ms; /* monotonic; 0: never */
 	atomic_uint level;     /* how often it has come back */
 	atomic_flag probing;   /* somebody goes without it */
+	atomic_uint loose;     /* transactions that began when none were taken */
 };
 
 /* A transaction of the route was in a deadlock. */
@@ -32,6 +33,9 @@ bool once__turns_begin_probe(struct once__turns *turns, int64_t now_ms);
 void once__turns_end_probe(struct once__turns *turns);
 /* They are, or were until just now. */
 bool once__turns_are_on(const struct once__turns *turns, int64_t now_ms);
+/* Before a transaction: those that go without a turn are to end first, for they
+ * would deadlock with it; but not for ever. */
+void once__turns_wait_for_loose(const struct once__turns *turns);
 /* In a transaction: wait for the turn, however long that takes. */
 void once__turns_take(struct once__pg *pg, int64_t consumer_id);
 

@@ -313,6 +313,99 @@ START_TEST(a_list_of_what_never_gets_better_has_sqlstates_only)
 }
 END_TEST
 
+/* ---- the brake ---- */
+
+static enum once_verdict turn_down(void *self, const struct once_message *msg,
+				   struct once_call *call)
+{
+	(void)self;
+	(void)msg;
+	once_because(call, "not today");
+	return ONCE_REJECT;
+}
+
+static int64_t parked(void)
+{
+	return trial_count(&trial, "SELECT count(*) FROM once.parked");
+}
+
+static void open_with_brake(unsigned halt_after_dead)
+{
+	struct once_route_options options = trial_route();
+
+	once_session_destroy(trial.session);
+	once_route_destroy(trial.routes[0]);
+	options.halt_after_dead = halt_after_dead;
+	ck_assert_int_eq(once_route_create(&options, &trial.routes[0],
+					   &trial.err),
+			 ONCE_OK);
+	trial.session = trial_open_session(&trial, NULL);
+}
+
+/* Rejected, without a key, and with another payload under a known key. */
+START_TEST(so_many_dead_in_a_row_halt_instead_of_parking_a_topic)
+{
+	open_with_brake(10);
+	trial_poison = turn_down;
+	put_on_strands(60);
+	for (size_t i = 1; i < 60; i++) {
+		if (_i == 0)
+			mail_set_value(&mail, i, "poison");
+		else if (_i == 1)
+			mail_set_id(&mail, i, "");
+		else
+			mail_set_biz(&mail, i, "b0");
+		if (_i == 2)
+			mail_set_value(&mail, i, "other");
+	}
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(parked(), 10);
+	ck_assert_int_eq(effects(), 1);
+	ck_ending(mail.items[11], ONCE_HALTED_ENDING);
+	ck_ending(mail.items[12], ONCE_HALTED_ENDING);
+	ck_assert_int_eq(mail.items[12].cause, ONCE_CAUSE_DEAD_ROW);
+	ck_assert_ptr_nonnull(strstr(mail.items[12].reason, "halt_after_dead"));
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HELD_ENDING), 47);
+	ck_assert_int_eq(strands[0].next_offset, 11);
+	ck_assert_int_eq(strands[1].next_offset, 10);
+}
+END_TEST
+
+START_TEST(a_handled_one_in_between_begins_the_row_anew)
+{
+	open_with_brake(10);
+	trial_poison = turn_down;
+	put_on_strands(60);
+	for (size_t i = 0; i < 60; i++)
+		if (i % 9 != 0)
+			mail_set_value(&mail, i, "poison");
+	trial_run(&trial, &mail, ONCE_OK);
+	ck_assert_int_eq(effects(), 7);
+	ck_assert_int_eq(parked(), 53);
+}
+END_TEST
+
+/* The first of the row are committed by another session. */
+START_TEST(the_row_is_counted_over_all_sessions)
+{
+	struct once_session *other;
+
+	open_with_brake(10);
+	other = trial_open_session(&trial, NULL);
+	trial_poison = turn_down;
+	put_on_strands(14);
+	for (size_t i = 0; i < 14; i++)
+		mail_set_value(&mail, i, "poison");
+	mail.count = 8;
+	trial_run(&trial, &mail, ONCE_OK);
+	mail.count = 14;
+	trial_run_by(&trial, other, &mail, ONCE_OK);
+	once_session_destroy(other);
+	ck_assert_int_eq(parked(), 10);
+	ck_assert_uint_eq(mail_count(&mail, ONCE_HALTED_ENDING), 2);
+}
+END_TEST
+
 /* ---- what looks like the server's fault ---- */
 
 /* As a lane gives what isn't ended once more. */
@@ -525,6 +618,11 @@ int main(void)
 	tcase_add_loop_test(tests,
 			    a_list_of_what_never_gets_better_has_sqlstates_only,
 			    0, 3);
+	tcase_add_loop_test(
+		tests, so_many_dead_in_a_row_halt_instead_of_parking_a_topic, 0,
+		3);
+	tcase_add_test(tests, a_handled_one_in_between_begins_the_row_anew);
+	tcase_add_test(tests, the_row_is_counted_over_all_sessions);
 	tcase_add_loop_test(
 		tests,
 		who_alone_fails_like_an_outage_while_others_commit_pays_for_it,

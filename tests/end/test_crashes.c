@@ -7,6 +7,7 @@
 #include "suite.h"
 
 #include <http_get.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,46 @@ START_TEST(a_parked_message_that_kills_its_process_is_dead_after_as_many)
 END_TEST
 
 /* A clean stop, a rebalance, a lost connection: none of them is a crash. */
+static const struct {
+	const char *act;
+	const char *said;
+	int code; /* of exit(); -1: a signal */
+} crashes[] = {
+	{ "segv", "the handler of effect crashed with SIGSEGV at ", -1 },
+	{ "abort", "the handler of effect crashed with SIGABRT at ", -1 },
+	{ "overflow", "the handler of effect crashed with SIGSEGV at ", -1 },
+	{ "exit", "the handler of effect ended the process with exit() at ",
+	  3 },
+};
+
+START_TEST(a_crash_names_its_handler_and_its_message)
+{
+	struct letter letters[] = {
+		{ 0, "m0", "b0", NULL, "v" },
+		{ 0, "m1", "b1", crashes[_i].act, "v" },
+	};
+	struct onced_options options = { .lanes = "1" };
+	struct onced_fixture fixture;
+	struct onced onced;
+	char place[300];
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send(&fixture, letters, COUNT(letters));
+	onced_start(&onced, NULL);
+	ck_assert_int_eq(onced_wait(&onced, WAIT_MS) == crashes[_i].code,
+			 crashes[_i].code != -1);
+	snprintf(place, sizeof(place), "%s%s[0] offset 1", crashes[_i].said,
+		 fixture.kafka.topic);
+	ck_assert_msg(onced_has_logged(&onced, place), "%s", place);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, COUNT(letters));
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(what_was_stopped_cleanly_makes_nobody_careful)
 {
 	struct onced_fixture fixture;
@@ -216,6 +257,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_parked_message_that_kills_its_process_is_dead_after_as_many);
+	tcase_add_loop_test(tests, a_crash_names_its_handler_and_its_message, 0,
+			    4);
 	tcase_add_test(tests, what_was_stopped_cleanly_makes_nobody_careful);
 	tcase_add_test(tests,
 		       a_handler_that_does_not_return_is_told_and_cut_off);

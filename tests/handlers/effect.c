@@ -10,6 +10,8 @@
  *	           file "hang"
  *	kill       kills the process, once: it leaves a file "killed"
  *	die        kills the process, always
+ *	segv, abort, exit, overflow
+ *	           crashes the process so, once: as kill
  *	broken     REJECT while there is no file "fixed"; then as hang
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
@@ -81,6 +83,34 @@ static void hang(const struct effect *self)
 		pause_ms(5);
 }
 
+static int is_crash(const char *what)
+{
+	return strcmp(what, "segv") == 0 || strcmp(what, "abort") == 0 ||
+	       strcmp(what, "exit") == 0 || strcmp(what, "overflow") == 0;
+}
+
+/* Not a loop, for the compiler. */
+static int fill_stack(volatile char *before, int depth)
+{
+	volatile char room[4096];
+
+	room[0] = before[0];
+	return depth < 0 ? 0 : fill_stack(room, depth + 1) + room[0];
+}
+
+static void crash(const char *what)
+{
+	volatile char first[1] = { 1 };
+
+	if (strcmp(what, "segv") == 0)
+		raise(SIGSEGV);
+	if (strcmp(what, "abort") == 0)
+		abort();
+	if (strcmp(what, "exit") == 0)
+		exit(3);
+	(void)fill_stack(first, 0);
+}
+
 static enum once_verdict act(const struct effect *self, const char *what,
 			     struct once_call *call)
 {
@@ -94,6 +124,8 @@ static enum once_verdict act(const struct effect *self, const char *what,
 		raise(SIGKILL);
 	if (strcmp(what, "die") == 0)
 		raise(SIGKILL);
+	if (is_crash(what) && put_file(self, "killed"))
+		crash(what);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
 		return ONCE_PAUSE;
 	if (strcmp(what, "recover") == 0 && once_attempt(call) < 3)

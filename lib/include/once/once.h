@@ -58,6 +58,9 @@ struct once_route_options {
 	 * will never succeed: no further attempt. Copied. */
 	const char *const *never;
 	size_t never_count;
+	/* After so many dead ones of one cause in a row, in all sessions, the
+	 * strand of the next one stops: HALTED. 0: never. */
+	unsigned halt_after_dead;
 	int64_t timeout_ms;     /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
 	const char *const *settings;        /* "name=value" each; copied */
@@ -313,7 +316,8 @@ struct once_strand {
 	X(TIMEOUT,     "timeout")     /* the call took too long */       \
 	X(CRASHED,     "crashed")     /* max_crashes reached */          \
 	X(ENVIRONMENT, "environment") /* a right or a table is missing */ \
-	X(LOCKED,      "locked")      /* somebody holds a lock */
+	X(LOCKED,      "locked")      /* somebody holds a lock */         \
+	X(DEAD_ROW,    "many_dead")   /* halt_after_dead in a row were dead */
 /* clang-format on */
 
 enum once_ending {
