@@ -68,7 +68,8 @@ static bool is_of_pauses(enum once_cause cause)
 static bool is_of_dead(enum once_cause cause)
 {
 	return cause != ONCE_CAUSE_NONE && cause != ONCE_CAUSE_CONFLICT &&
-	       cause != ONCE_CAUSE_DEAD_ROW && !is_of_retries(cause) && !is_of_pauses(cause);
+	       cause != ONCE_CAUSE_DEAD_ROW && !is_of_retries(cause) &&
+	       !is_of_pauses(cause);
 }
 
 static void find_caused(struct numbers *numbers, struct route_numbers *route)
@@ -121,6 +122,8 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 		numbers_cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] =
 		numbers_cell(numbers, METRIC_PARKED, name, "dead", NULL);
+	route->takes_turns =
+		numbers_cell(numbers, METRIC_TAKES_TURNS, name, NULL, NULL);
 	find_staged(numbers, route);
 	find_log(numbers, route);
 	find_keyed(numbers, route);
@@ -165,6 +168,8 @@ static void find_process(struct numbers *numbers, const char *librdkafka)
 					    "rolled_back", NULL, NULL);
 	numbers->unknown = numbers_cell(numbers, METRIC_TRANSACTIONS, "unknown",
 					NULL, NULL);
+	numbers->repeated_tries =
+		numbers_cell(numbers, METRIC_REPEATED, NULL, NULL, NULL);
 	numbers->transaction_seconds = numbers_cell(
 		numbers, METRIC_TRANSACTION_SECONDS, NULL, NULL, NULL);
 	numbers->batch_messages =
@@ -330,6 +335,7 @@ void numbers_count_run(struct numbers *numbers, unsigned lane,
 	metric_add(numbers->committed, stats->committed);
 	metric_add(numbers->rolled_back, stats->rolled_back);
 	metric_add(numbers->unknown, unknown);
+	metric_add(numbers->repeated_tries, stats->repeated);
 	metric_add(numbers->lanes[lane], seconds);
 	metric_observe(numbers->transaction_seconds, seconds);
 	metric_observe(numbers->batch_messages, (double)messages);
@@ -338,6 +344,16 @@ void numbers_count_run(struct numbers *numbers, unsigned lane,
 	add_time(numbers, TIMED_CLAIM, stats->claim_ns);
 	add_time(numbers, TIMED_HANDLER, stats->handler_ns);
 	add_time(numbers, TIMED_COMMIT, stats->commit_ns);
+}
+
+bool numbers_turns_set(struct numbers *numbers, size_t route, bool takes)
+{
+	struct metric_cell *cell = numbers->routes[route].takes_turns;
+	bool took = metric_get(cell) != 0;
+
+	if (took != takes)
+		metric_set(cell, takes);
+	return took != takes;
 }
 
 void numbers_parked_set(struct numbers *numbers, size_t route,

@@ -43,8 +43,8 @@ static enum once__try give_way(struct once__batch *batch, size_t at)
 	failure.class = ONCE__PG_LOCKED;
 	if (once__sqlstate_is(failure.sqlstate, "40001")) {
 		suspect = once__suspects_add(suspects, work, &failure, false);
-		if (once__suspect_is_proven(suspects, suspect)) {
-			once__suspect_pay(suspects, suspect);
+		if (once__suspect_is_proven(suspect)) {
+			once__suspect_pay(suspect);
 			failure.class = ONCE__PG_MESSAGE;
 		}
 	}

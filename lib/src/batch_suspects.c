@@ -46,9 +46,9 @@ static void decide_suspect(struct once_session *session,
 
 	if (suspect == NULL || !once__suspect_is_strong(suspect))
 		return;
-	if (once__suspect_is_proven(&session->suspects, suspect)) {
+	if (once__suspect_is_proven(suspect)) {
 		once__call_fail_late(work, &suspect->failure);
-		once__suspect_pay(&session->suspects, suspect);
+		once__suspect_pay(suspect);
 		return;
 	}
 	work->suspect = suspect;

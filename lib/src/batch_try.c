@@ -236,11 +236,17 @@ static enum once__try judge_commit(struct once__batch *batch, size_t from,
 /* The server does its work, whatever it refuses to others. */
 static void count_handled(struct once__batch *batch, size_t from, size_t to)
 {
-	for (size_t i = from; i < to; i++)
-		if (batch->works[i].planned == ONCE_HANDLED_ENDING) {
-			batch->session->suspects.commits++;
-			return;
-		}
+	const struct once_route *counted = NULL;
+
+	for (size_t i = from; i < to; i++) {
+		const struct once__work *work = &batch->works[i];
+
+		if (work->planned != ONCE_HANDLED_ENDING ||
+		    work->route == counted)
+			continue;
+		counted = work->route;
+		atomic_fetch_add(&counted->shared->commits, 1);
+	}
 }
 
 static enum once__try commit(struct once__batch *batch, size_t from, size_t to,

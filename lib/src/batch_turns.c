@@ -72,10 +72,31 @@ static bool is_overtaken(void *arg)
 	return false;
 }
 
+/* Of the routes whose turns it takes, the one with the lowest number behind
+ * `after`; NULL: there is none. */
+static const struct once_route *next_route(const struct once_session *session,
+					   int64_t *after)
+{
+	size_t next = session->route_count;
+
+	for (size_t i = 0; i < session->route_count; i++)
+		if (session->turns[i] == TAKES_IT &&
+		    session->consumer_ids[i] > *after &&
+		    (next == session->route_count ||
+		     session->consumer_ids[i] < session->consumer_ids[next]))
+			next = i;
+	if (next == session->route_count)
+		return NULL;
+	*after = session->consumer_ids[next];
+	return session->routes[next];
+}
+
 void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to)
 {
 	struct once_session *session = batch->session;
+	const struct once_route *route;
 	int64_t now_ms = clock_ms();
+	int64_t id = 0;
 
 	if (!may_help(batch))
 		return;
@@ -88,24 +109,9 @@ void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to)
 		else if (session->turns[i] == TAKES_IT &&
 			 once__turns_begin_probe(turns, now_ms))
 			session->turns[i] = PROBES;
-		else if (session->turns[i] == TAKES_IT)
-			once__turns_wait_for_loose(turns);
 	}
-}
-
-/* The one with the lowest number behind `after`; 0: there is none. */
-static int64_t next_consumer(const struct once_session *session, int64_t after)
-{
-	int64_t next = 0;
-
-	for (size_t i = 0; i < session->route_count; i++) {
-		int64_t id = session->consumer_ids[i];
-
-		if (session->turns[i] == TAKES_IT && id > after &&
-		    (next == 0 || id < next))
-			next = id;
-	}
-	return next;
+	while ((route = next_route(session, &id)) != NULL)
+		once__turns_begin(&route->shared->turns);
 }
 
 void once__batch_take_turns(struct once__batch *batch)
@@ -115,7 +121,7 @@ void once__batch_take_turns(struct once__batch *batch)
 	if (!may_help(batch))
 		return;
 	once__pg_impatient(batch->session->pg, is_overtaken, batch);
-	while ((id = next_consumer(batch->session, id)) != 0)
+	while (next_route(batch->session, &id) != NULL)
 		once__turns_take(batch->session->pg, id);
 }
 
@@ -130,6 +136,8 @@ void once__batch_end_turn(struct once__batch *batch)
 			atomic_fetch_sub(&turns->loose, 1);
 		else if (session->turns[i] == PROBES)
 			once__turns_end_probe(turns);
+		else if (session->turns[i] == TAKES_IT)
+			once__turns_end(turns);
 	}
 	memset(session->turns, 0, session->route_count);
 }

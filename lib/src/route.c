@@ -159,6 +159,7 @@ static enum once_status fill(struct once_route *route,
 	if (route->name == NULL || route->scope == NULL ||
 	    route->shared == NULL)
 		return error_no_memory(err);
+	once__turns_init(&route->shared->turns);
 	route->on_bad_key = options->on_bad_key;
 	route->on_conflict = options->on_conflict;
 	route->max_attempts = options->max_attempts;
@@ -221,6 +222,8 @@ void once_route_destroy(struct once_route *route)
 	once__template_destroy(route->msg_id);
 	once__template_destroy(route->biz_id);
 	once__template_destroy(route->fingerprint);
+	if (route->shared != NULL)
+		once__turns_fini(&route->shared->turns);
 	free(route->shared);
 	free(route->scope);
 	free(route->name);

@@ -34,6 +34,8 @@ struct once__streak {
 struct once__route_shared {
 	struct once__turns turns;
 	_Atomic struct once__streak streak;
+	atomic_uint commits;    /* of handled messages */
+	atomic_uint suspicions; /* see suspect.h */
 };
 
 struct once_route {

@@ -2,12 +2,15 @@
 #include "suspect.h"
 
 #include "hash.h"
+#include "route.h"
 
 #include <string.h>
 
 enum {
 	PROVEN = 3,    /* failures, where others commit */
-	PRESUMED = 10, /* where nothing else tells */
+	ALONE = 5,     /* where there are no others */
+	PRESUMED = 10, /* where others fail, too, or nobody has said why */
+	LESS = 2,      /* failures that lead to the next attempt */
 	COUNT_SUSPECTS = sizeof(((struct once__suspects *)0)->table) /
 			 sizeof(struct once__suspect)
 };
@@ -39,6 +42,52 @@ struct once__suspect *once__suspects_find(struct once__suspects *suspects,
 	return NULL;
 }
 
+static bool others_commit(const struct once__suspect *suspect)
+{
+	return atomic_load(&suspect->shared->commits) != suspect->commits;
+}
+
+static bool others_fail(const struct once__suspect *suspect)
+{
+	return atomic_load(&suspect->shared->suspicions) -
+		       suspect->suspicions !=
+	       suspect->own;
+}
+
+static unsigned failures_needed(const struct once__suspect *suspect)
+{
+	if (!suspect->explained)
+		return PRESUMED;
+	if (others_commit(suspect))
+		return PROVEN;
+	return others_fail(suspect) ? PRESUMED : ALONE;
+}
+
+bool once__suspect_is_strong(const struct once__suspect *suspect)
+{
+	return suspect->explained || suspect->failures >= PROVEN;
+}
+
+bool once__suspect_is_proven(const struct once__suspect *suspect)
+{
+	return suspect->failures >= failures_needed(suspect);
+}
+
+static void begin_anew(struct once__suspect *suspect)
+{
+	suspect->commits = atomic_load(&suspect->shared->commits);
+	suspect->suspicions = atomic_load(&suspect->shared->suspicions);
+	suspect->own = 0;
+}
+
+void once__suspect_pay(struct once__suspect *suspect)
+{
+	bool convincing = others_commit(suspect) || !others_fail(suspect);
+
+	suspect->failures = convincing ? failures_needed(suspect) - LESS : 0;
+	begin_anew(suspect);
+}
+
 struct once__suspect *once__suspects_add(struct once__suspects *suspects,
 					 const struct once__work *work,
 					 const struct once__pg_failure *failure,
@@ -51,46 +100,15 @@ struct once__suspect *once__suspects_add(struct once__suspects *suspects,
 		suspects->next = (suspects->next + 1) % COUNT_SUSPECTS;
 		*suspect =
 			(struct once__suspect){ .place = place_of(work),
-						.commits = suspects->commits };
+						.shared = work->route->shared };
+		begin_anew(suspect);
 	}
-	suspects->count++;
+	atomic_fetch_add(&suspect->shared->suspicions, 1);
+	suspect->own++;
 	suspect->failures++;
+	suspects->count++;
 	suspect->explained = explained;
 	suspect->failure = *failure;
 	suspect->failure.class = ONCE__PG_MESSAGE;
 	return suspect;
-}
-
-static bool others_commit(const struct once__suspects *suspects,
-			  const struct once__suspect *suspect)
-{
-	return suspects->commits != suspect->commits;
-}
-
-static unsigned failures_needed(const struct once__suspects *suspects,
-				const struct once__suspect *suspect)
-{
-	return suspect->explained && others_commit(suspects, suspect)
-		       ? PROVEN
-		       : PRESUMED;
-}
-
-bool once__suspect_is_strong(const struct once__suspect *suspect)
-{
-	return suspect->explained || suspect->failures >= PROVEN;
-}
-
-bool once__suspect_is_proven(const struct once__suspects *suspects,
-			     const struct once__suspect *suspect)
-{
-	return suspect->failures >= failures_needed(suspects, suspect);
-}
-
-void once__suspect_pay(const struct once__suspects *suspects,
-		       struct once__suspect *suspect)
-{
-	suspect->failures = others_commit(suspects, suspect)
-				    ? failures_needed(suspects, suspect) - 1
-				    : 0;
-	suspect->commits = suspects->commits;
 }

@@ -4,10 +4,13 @@
  * ended under it.
  *
  * A suspect is set aside, so that others commit, and then tried alone on the
- * new session. It is proven when it fails so again and again: after a few times
- * if others could commit meanwhile, after many if there were none to tell. Then
- * it is an attempt of that message, and the last one leaves it dead. A session
- * forgets its suspects; the attempts are in the database.
+ * new session. It is proven when it fails so again and again: after three times
+ * if others of its route commit meanwhile, in whatever session; after five if
+ * there are none; after ten if others fail, too, or if the server didn't say
+ * whose statement it was. Then it is an attempt of that message, and the last
+ * one leaves it dead. What writes the attempt is a transaction of its own: a
+ * server that takes no writes counts none. A session forgets its suspects; the
+ * attempts are in the database.
  *
  * Threads: the session's.
  */
@@ -17,19 +20,23 @@
 #include "pg.h"
 #include "work.h"
 
+struct once__route_shared;
+
 struct once__suspect {
 	uint64_t place; /* of the message; 0: none */
 	unsigned failures;
-	unsigned commits; /* the session's, when it was first suspected */
-	bool explained;   /* the server has said why, and of which statement */
+	struct once__route_shared *shared; /* its route's */
+	unsigned commits;    /* as they were when it was first suspected, */
+	unsigned suspicions; /* or has paid for it the last time */
+	unsigned own;        /* of the suspicions since then */
+	bool explained; /* the server has said why, and of which statement */
 	struct once__pg_failure failure; /* the last one */
 };
 
 struct once__suspects {
 	struct once__suspect table[16];
-	unsigned next;    /* the place that is taken next */
-	unsigned count;   /* failures, ever; 0: nobody needs to look */
-	unsigned commits; /* of handled messages, by this session */
+	unsigned next;  /* the place that is taken next */
+	unsigned count; /* failures, ever; 0: nobody needs to look */
 };
 
 /* NULL: it isn't suspected. */
@@ -41,10 +48,9 @@ struct once__suspect *once__suspects_add(struct once__suspects *suspects,
 					 bool explained);
 /* Worth setting it aside: a session may end for many reasons. */
 bool once__suspect_is_strong(const struct once__suspect *suspect);
-/* It has failed often enough; what it takes the next time is less. */
-bool once__suspect_is_proven(const struct once__suspects *suspects,
-			     const struct once__suspect *suspect);
-void once__suspect_pay(const struct once__suspects *suspects,
-		       struct once__suspect *suspect);
+/* It has failed often enough. */
+bool once__suspect_is_proven(const struct once__suspect *suspect);
+/* That is an attempt; to the next one it takes less. */
+void once__suspect_pay(struct once__suspect *suspect);
 
 #endif

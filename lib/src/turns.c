@@ -24,6 +24,19 @@ static const char take_sql[] =
 	"pg_advisory_xact_lock(hashtextextended('onced turn', $1::int8)), "
 	"set_config('lock_timeout', value, true) FROM was";
 
+void once__turns_init(struct once__turns *turns)
+{
+	pthread_mutex_init(&turns->mutex, NULL);
+	pthread_cond_init(&turns->ended, NULL);
+	atomic_flag_clear(&turns->probing);
+}
+
+void once__turns_fini(struct once__turns *turns)
+{
+	pthread_cond_destroy(&turns->ended);
+	pthread_mutex_destroy(&turns->mutex);
+}
+
 static int64_t span_ms(unsigned level)
 {
 	return (int64_t)FIRST_MS << level;
@@ -72,13 +85,28 @@ bool once__turns_are_on(const struct once__turns *turns, int64_t now_ms)
 	       now_ms < until_ms + span_ms(atomic_load(&turns->level));
 }
 
-void once__turns_wait_for_loose(const struct once__turns *turns)
+void once__turns_begin(struct once__turns *turns)
 {
 	static const struct timespec a_moment = { 0, LOOK_NS };
-	int64_t end_ms = clock_ms() + LOOSE_MS;
+	int64_t end_ms;
+	unsigned number;
 
+	pthread_mutex_lock(&turns->mutex);
+	number = turns->drawn++;
+	while (turns->serving != number)
+		pthread_cond_wait(&turns->ended, &turns->mutex);
+	pthread_mutex_unlock(&turns->mutex);
+	end_ms = clock_ms() + LOOSE_MS;
 	while (atomic_load(&turns->loose) > 0 && clock_ms() < end_ms)
 		nanosleep(&a_moment, NULL);
+}
+
+void once__turns_end(struct once__turns *turns)
+{
+	pthread_mutex_lock(&turns->mutex);
+	turns->serving++;
+	pthread_cond_broadcast(&turns->ended);
+	pthread_mutex_unlock(&turns->mutex);
 }
 
 void once__turns_take(struct once__pg *pg, int64_t consumer_id)

@@ -199,7 +199,7 @@ static enum once_status step_aside(struct once_session *session,
 
 	if (status != ONCE_OK)
 		return err->status;
-	session->suspects.commits++;
+	atomic_fetch_add(&session->routes[item->route]->shared->commits, 1);
 	return ONCE_OK;
 }
 

@@ -336,9 +336,9 @@ static void open_with_brake(unsigned halt_after_dead)
 	once_session_destroy(trial.session);
 	once_route_destroy(trial.routes[0]);
 	options.halt_after_dead = halt_after_dead;
-	ck_assert_int_eq(once_route_create(&options, &trial.routes[0],
-					   &trial.err),
-			 ONCE_OK);
+	ck_assert_int_eq(
+		once_route_create(&options, &trial.routes[0], &trial.err),
+		ONCE_OK);
 	trial.session = trial_open_session(&trial, NULL);
 }
 
@@ -505,13 +505,13 @@ START_TEST(two_that_fail_like_an_outage_do_not_hide_behind_each_other)
 }
 END_TEST
 
-START_TEST(who_is_alone_is_asked_ten_times)
+START_TEST(who_is_alone_is_asked_five_times)
 {
 	statement = raise("53200", "");
 	trial_poison = send_it;
 	put_on_strands(1);
 	mail_set_value(&mail, 0, "poison");
-	ck_assert_uint_eq(run_until(9, attempts_sql, 1), 10);
+	ck_assert_uint_eq(run_until(5, attempts_sql, 1), 6);
 	ck_assert_uint_le(run_until(2, attempts_sql, 1), 2);
 }
 END_TEST
@@ -630,7 +630,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		two_that_fail_like_an_outage_do_not_hide_behind_each_other);
-	tcase_add_test(tests, who_is_alone_is_asked_ten_times);
+	tcase_add_test(tests, who_is_alone_is_asked_five_times);
 	tcase_add_loop_test(tests, an_outage_for_all_is_nobodys_attempt, 0, 3);
 	tcase_add_test(
 		tests,

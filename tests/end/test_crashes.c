@@ -151,6 +151,49 @@ START_TEST(a_crash_names_its_handler_and_its_message)
 }
 END_TEST
 
+static void wait_for_dead(struct onced_fixture *fixture, int64_t attempts)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM once.parked WHERE state = 'dead' "
+		 "AND cause = 'attempts' AND attempts = %lld",
+		 (long long)attempts);
+	onced_fixture_wait_for(fixture, sql, 1, WAIT_MS);
+}
+
+/* First as the next of its partition, then, redriven, as a parked one, which
+ * all lanes take in turn. */
+START_TEST(a_message_that_ends_its_session_is_parked_and_the_rest_flows)
+{
+	static const struct letter cutter = { 0, "m0", "b0", "cut", "v" };
+	struct onced_options options = { .lanes = "4" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 4);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_fixture_send(&fixture, &cutter, 1);
+	onced_fixture_send_series(&fixture, 1, 200);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	wait_for_dead(&fixture, 3);
+	onced_fixture_check_effects(&fixture, 200);
+	pg_fixture_run(
+		&fixture.pg,
+		"UPDATE once.parked SET state = 'waiting', attempts = 0, "
+		"retry_at = now()");
+	wait_for_dead(&fixture, 3);
+	onced_fixture_send_series(&fixture, 201, 100);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 300);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(what_was_stopped_cleanly_makes_nobody_careful)
 {
 	struct onced_fixture fixture;
@@ -257,6 +300,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_parked_message_that_kills_its_process_is_dead_after_as_many);
+	tcase_add_test(
+		tests,
+		a_message_that_ends_its_session_is_parked_and_the_rest_flows);
 	tcase_add_loop_test(tests, a_crash_names_its_handler_and_its_message, 0,
 			    4);
 	tcase_add_test(tests, what_was_stopped_cleanly_makes_nobody_careful);

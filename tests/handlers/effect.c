@@ -12,6 +12,7 @@
  *	die        kills the process, always
  *	segv, abort, exit, overflow
  *	           crashes the process so, once: as kill
+ *	cut        ends its own session, always
  *	broken     REJECT while there is no file "fixed"; then as hang
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
@@ -124,6 +125,9 @@ static enum once_verdict act(const struct effect *self, const char *what,
 		raise(SIGKILL);
 	if (strcmp(what, "die") == 0)
 		raise(SIGKILL);
+	if (strcmp(what, "cut") == 0)
+		once_send(call, "SELECT pg_terminate_backend(pg_backend_pid())",
+			  ONCE_NO_PARAMS);
 	if (is_crash(what) && put_file(self, "killed"))
 		crash(what);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
