@@ -217,29 +217,6 @@ static void survey(struct lane *lane)
 		numbers_parked_set(lane->options.numbers, i, &counts[i]);
 }
 
-/* One lane is enough to say what is so in all. */
-static void tell_turns(struct lane *lane)
-{
-	const struct lane_options *options = &lane->options;
-
-	for (size_t i = 0; options->index == 0 && i < options->cfg->route_count;
-	     i++) {
-		const char *name = options->cfg->routes[i].name;
-		bool takes = once_route_takes_turns(options->routes[i]) != 0;
-
-		if (!numbers_turns_set(options->numbers, i, takes))
-			continue;
-		if (takes)
-			log_warning(LOG_FIELDS(LOG_TEXT("route", name)),
-				    "its transactions met a deadlock, and take "
-				    "turns now; its handler's statements lock "
-				    "the same rows in different orders");
-		else
-			log_info(LOG_FIELDS(LOG_TEXT("route", name)),
-				 "its transactions run side by side again");
-	}
-}
-
 /* false: it has to be done again. */
 static bool verify(struct lane *lane)
 {
@@ -361,7 +338,7 @@ static void *run_lane(void *arg)
 		obey_orders(lane);
 		atomic_store(&lane->busy_since_ms, clock_ms());
 		work_once(lane);
-		tell_turns(lane);
+		lane_work_tell_turns(&lane->work);
 		if (lane->work.waits_changed)
 			tell_waits(lane);
 		atomic_store(&lane->busy_since_ms, 0);

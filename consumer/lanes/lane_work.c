@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "error.h"
 #include "fault.h"
+#include "log.h"
 #include "numbers.h"
 
 #include <stdio.h>
@@ -63,6 +64,29 @@ void lane_work_describe_waits(const struct lane_work *work, char *text,
 				(int)strand->address.number,
 				(long long)strand->position.next_offset,
 				strand->why);
+}
+
+/* One lane is enough to say what is so in all. */
+void lane_work_tell_turns(const struct lane_work *work)
+{
+	const struct lane_options *options = work->options;
+	size_t count = options->index == 0 ? options->cfg->route_count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = options->cfg->routes[i].name;
+		bool takes = once_route_takes_turns(options->routes[i]) != 0;
+
+		if (!numbers_turns_set(options->numbers, i, takes))
+			continue;
+		if (takes)
+			log_warning(LOG_FIELDS(LOG_TEXT("route", name)),
+				    "its transactions met a deadlock, and take "
+				    "turns now; its handler's statements lock "
+				    "the same rows in different orders");
+		else
+			log_info(LOG_FIELDS(LOG_TEXT("route", name)),
+				 "its transactions run side by side again");
+	}
 }
 
 /* ---- after a run ---- */

@@ -72,6 +72,10 @@ bool lane_batch_is_careful(const struct lane_batch *batch);
 void lane_work_describe_waits(const struct lane_work *work, char *text,
 			      size_t size);
 
+/* Whether transactions of a route take turns: in the log when it begins and
+ * ends, and in the numbers. */
+void lane_work_tell_turns(const struct lane_work *work);
+
 /* Make a batch of what is ready; returns its size. */
 size_t lane_work_collect(struct lane_work *work, int64_t now_ms);
 /* once_meanwhile_f: make a full batch ready behind the one that runs. It will

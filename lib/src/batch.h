@@ -6,6 +6,7 @@
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
  *	batch_brake.c       dead ones in a row: the next one halts
+ *	batch_judge.c       a try that failed: whose fault it is
  *	batch_handle.c      the calls of a try, and what limits them
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
@@ -80,6 +81,11 @@ enum once__try {
 /* Try works[from..to) in one transaction. */
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
 			       size_t to, struct once_error *err);
+
+/* It has failed, and is still open: what next? `committing`: in COMMIT. */
+enum once__try once__batch_judge(struct once__batch *batch, size_t from,
+				 size_t to, bool committing,
+				 struct once_error *err);
 
 /* The planned endings become true: their COMMIT was answered, or found. */
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to);

@@ -14,10 +14,6 @@
 
 #include <stdio.h>
 
-enum {
-	LONG_WAIT_MS = 1000 /* for a lock */
-};
-
 /* ---- plan ---- */
 
 static void reset_work(struct once__work *work)
@@ -139,98 +135,11 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 
 /* ---- the ending of a try ---- */
 
-static bool is_of_message(const struct once__pg_failure *failure)
-{
-	return failure->tag != ONCE__PG_OURS && failure->tag != ONCE__PG_SHARED;
-}
-
-/* All that share the statement wait: to halve them would be to wait for the
- * lock as often. */
-static enum once__try judge_shared_lock(struct once__batch *batch, size_t from,
-					size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		struct once__work *work = &batch->works[i];
-
-		if (work->shares && work->decided == ONCE_PENDING_ENDING)
-			once__call_fail_late(work, &batch->last);
-	}
-	return ONCE__TRY_DECIDED;
-}
-
-/* One that didn't wait for it (NOWAIT, a deadlock's other half) may have it at
- * once the next time. */
-static enum once__try judge_lock(struct once__batch *batch, size_t from,
-				 size_t to)
-{
-	bool waited = clock_ms() - batch->began_ms > LONG_WAIT_MS;
-	struct once__work *work;
-
-	if (batch->last.tag == ONCE__PG_OURS)
-		return ONCE__TRY_STOP;
-	if (batch->last.tag == ONCE__PG_SHARED)
-		return judge_shared_lock(batch, from, to);
-	work = &batch->works[batch->last.tag];
-	if (!waited && !work->met_lock) {
-		work->met_lock = true;
-		return ONCE__TRY_REPEAT;
-	}
-	once__call_fail_late(work, &batch->last);
-	return ONCE__TRY_DECIDED;
-}
-
-/* Whose fault, and so what next; the transaction is still open. */
-static enum once__try judge(struct once__batch *batch, size_t from, size_t to,
-			    struct once_error *err)
-{
-	const struct once__pg_failure *failure =
-		once__pg_failure(batch->session->pg);
-
-	if (failure == NULL || batch->has_verdict)
-		return ONCE__TRY_DECIDED;
-	batch->last = *failure;
-	(void)once__pg_error(batch->session->pg, err);
-	switch (failure->class) {
-	case ONCE__PG_REPEAT:
-		return ONCE__TRY_REPEAT;
-	case ONCE__PG_LOCKED:
-		return judge_lock(batch, from, to);
-	case ONCE__PG_SERVER:
-		once__batch_suspect(batch, from, to);
-		return ONCE__TRY_STOP;
-	case ONCE__PG_SCHEMA:
-	case ONCE__PG_RIGHTS:
-		return ONCE__TRY_STOP;
-	case ONCE__PG_MESSAGE:
-	case ONCE__PG_ENVIRONMENT:
-		break;
-	}
-	if (!is_of_message(failure))
-		return ONCE__TRY_UNCLEAR;
-	if (batch->works[failure->tag].decided == ONCE_PENDING_ENDING)
-		once__call_fail_late(&batch->works[failure->tag], failure);
-	return ONCE__TRY_DECIDED;
-}
-
 static enum once__try give_up(struct once__batch *batch, enum once__try what)
 {
 	once__pg_rollback(batch->session->pg);
 	batch->stats->rolled_back++;
 	return what;
-}
-
-/* The culprit of a refused COMMIT is known only if one message was in it. */
-static enum once__try judge_commit(struct once__batch *batch, size_t from,
-				   size_t to, struct once_error *err)
-{
-	enum once__try what = judge(batch, from, to, err);
-	struct once__work *work = &batch->works[from];
-
-	if (what != ONCE__TRY_UNCLEAR || to - from != 1 ||
-	    work->decided != ONCE_PENDING_ENDING)
-		return what;
-	once__call_fail_late(work, once__pg_failure(batch->session->pg));
-	return ONCE__TRY_DECIDED;
 }
 
 /* The server does its work, whatever it refuses to others. */
@@ -268,7 +177,8 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
 	case ONCE__PG_NOT_COMMITTED:
-		return give_up(batch, judge_commit(batch, from, to, err));
+		return give_up(batch,
+			       once__batch_judge(batch, from, to, true, err));
 	case ONCE__PG_UNKNOWN:
 		break;
 	}
@@ -381,7 +291,8 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	once__batch_take_turns(batch);
 	if (!lock_parked(batch, from, to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
-		return give_up(batch, judge(batch, from, to, err));
+		return give_up(batch,
+			       once__batch_judge(batch, from, to, false, err));
 	if (fenced) {
 		error_set(err, ONCE_FENCED,
 			  "the position in the database isn't where this "

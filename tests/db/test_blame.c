@@ -195,6 +195,35 @@ START_TEST(a_partition_goes_on_when_what_was_missing_is_there)
 }
 END_TEST
 
+/* Put off to the COMMIT, where it is nobody's statement. */
+static void defer(const char *body)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS "
+		 "$$BEGIN IF NEW.value = 'late' THEN %s; END IF; "
+		 "RETURN NULL; END$$;"
+		 "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON effect "
+		 "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
+		 "EXECUTE FUNCTION late()",
+		 body);
+	pg_fixture_run(&trial.pg, sql);
+}
+
+START_TEST(what_is_missing_at_the_commit_holds_only_who_needs_it)
+{
+	defer("PERFORM FROM nowhere");
+	put_on_strands(12);
+	mail_set_value(&mail, 4, "late");
+	trial_run(&trial, &mail, ONCE_OK);
+	expect_held(4, 0);
+	ck_assert_int_eq(strands[0].next_offset, 3);
+	ck_assert_int_eq(strands[1].next_offset, 12);
+	ck_assert_int_eq(effects(), 8);
+}
+END_TEST
+
 /* ---- somebody's lock ---- */
 
 static void limit_locks(void)
@@ -489,6 +518,17 @@ START_TEST(who_alone_fails_like_an_outage_while_others_commit_pays_for_it)
 }
 END_TEST
 
+START_TEST(who_fails_like_an_outage_at_the_commit_pays_for_it)
+{
+	defer("RAISE EXCEPTION SQLSTATE '53200'");
+	put_on_strands(12);
+	mail_set_value(&mail, 4, "late");
+	ck_assert_uint_le(run_until(20, attempts_sql, 1), 20);
+	ck_assert_int_eq(strands[0].next_offset, 3);
+	ck_assert_int_eq(strands[1].next_offset, 12);
+}
+END_TEST
+
 START_TEST(two_that_fail_like_an_outage_do_not_hide_behind_each_other)
 {
 	statement = outages[8][1];
@@ -607,6 +647,8 @@ int main(void)
 		a_retry_after_such_an_error_is_no_attempt_and_a_reject_is_final);
 	tcase_add_test(tests,
 		       a_partition_goes_on_when_what_was_missing_is_there);
+	tcase_add_test(tests,
+		       what_is_missing_at_the_commit_holds_only_who_needs_it);
 	tcase_add_loop_test(
 		tests,
 		a_table_that_somebody_has_locked_is_waited_for_and_others_go_on,
@@ -627,6 +669,8 @@ int main(void)
 		tests,
 		who_alone_fails_like_an_outage_while_others_commit_pays_for_it,
 		0, 9);
+	tcase_add_test(tests,
+		       who_fails_like_an_outage_at_the_commit_pays_for_it);
 	tcase_add_test(
 		tests,
 		two_that_fail_like_an_outage_do_not_hide_behind_each_other);
