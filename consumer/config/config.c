@@ -238,6 +238,7 @@ void config_destroy(struct config *cfg)
 		free_options(route, true);
 		free_texts(route->topics, route->topic_count);
 		free_texts(route->settings, route->setting_count);
+		free_texts(route->retry.never, route->retry.never_count);
 	}
 	free_options(cfg, false);
 	free_properties(cfg->kafka.properties, cfg->kafka.property_count);

@@ -65,6 +65,8 @@ struct retry_config {
 	int64_t first_delay_ms;
 	int64_t max_delay_ms;
 	unsigned max_crashes; /* 0: no limit */
+	char **never;         /* SQLSTATEs, or classes of them */
+	size_t never_count;
 };
 
 struct route_config {
@@ -80,6 +82,7 @@ struct route_config {
 	enum initial_position initial_position;
 	enum once_bad_key_policy on_bad_key;
 	enum once_conflict_policy on_conflict;
+	unsigned halt_after_dead; /* 0: never */
 	int64_t timeout_ms;
 	struct retry_config retry;
 	char **settings; /* "name=value" */

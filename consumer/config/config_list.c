@@ -10,7 +10,8 @@
 
 static bool is_pairs(const struct config_option *option)
 {
-	return option->kind != CONFIG_TOPICS;
+	return option->kind == CONFIG_PROPERTIES ||
+	       option->kind == CONFIG_SETTINGS;
 }
 
 static const char *example_of(const struct config_option *option)
@@ -34,15 +35,16 @@ static bool accept_list(struct reader *reader,
 		return false;
 	faults_add(reader->faults,
 		   node->kind == TREE_MAP ? node->key_place : node->place,
-		   "%s must be a list%s; write %s%s%s", option->path,
+		   "%s must be a list%s; write %s%s%s%s%s", option->path,
 		   required ? " that isn't empty" : "",
 		   is_pairs(option) ? "each item on a line of its own as \""
-				    : "\"topics: ",
-		   example_of(option), "\"");
+				    : "\"",
+		   is_pairs(option) ? "" : config_option_key(option),
+		   is_pairs(option) ? "" : ": ", example_of(option), "\"");
 	return false;
 }
 
-/* ---- topics ---- */
+/* ---- topics and SQLSTATEs ---- */
 
 static bool has_text(char *const *texts, size_t count, const char *text)
 {
@@ -52,28 +54,38 @@ static bool has_text(char *const *texts, size_t count, const char *text)
 	return false;
 }
 
-static void read_topic(struct reader *reader,
-		       const struct config_option *option,
-		       const struct scalar *scalar, struct list *list)
+static void keep_text(struct reader *reader, const char *text, size_t size,
+		      struct list *list)
 {
-	char **topics = list->items;
-	struct once_error err = { 0 };
+	char **texts = list->items;
 
-	if (value_check_topic(scalar->text, &err) != ONCE_OK) {
+	texts[list->count] = strndup(text, size);
+	if (texts[list->count] == NULL)
+		reader->faults->broken = true;
+	else
+		list->count++;
+}
+
+static void read_text(struct reader *reader, const struct config_option *option,
+		      const struct scalar *scalar, struct list *list)
+{
+	struct once_error err = { 0 };
+	enum once_status status =
+		option->kind == CONFIG_SQLSTATES
+			? value_check_sqlstate(scalar->text, &err)
+			: value_check_topic(scalar->text, &err);
+
+	if (status != ONCE_OK) {
 		scalar_refuse(reader, option, scalar, &err);
 		return;
 	}
-	if (has_text(topics, list->count, scalar->text)) {
+	if (has_text(list->items, list->count, scalar->text)) {
 		faults_add(reader->faults, scalar->place,
 			   "%s has \"%.100s\" twice; keep one of the two",
 			   option->path, scalar->shown);
 		return;
 	}
-	topics[list->count] = strdup(scalar->text);
-	if (topics[list->count] == NULL)
-		reader->faults->broken = true;
-	else
-		list->count++;
+	keep_text(reader, scalar->text, strlen(scalar->text), list);
 }
 
 /* ---- pairs ---- */
@@ -104,18 +116,6 @@ static void keep_pair(struct reader *reader, const struct scalar *scalar,
 		reader->faults->broken = true;
 	else
 		pair->secret = scalar->outside || secret_name(pair->name);
-}
-
-static void keep_setting(struct reader *reader, const struct scalar *scalar,
-			 struct list *list)
-{
-	char **settings = list->items;
-
-	settings[list->count] = strdup(scalar->text);
-	if (settings[list->count] == NULL)
-		reader->faults->broken = true;
-	else
-		list->count++;
 }
 
 static bool has_name(const struct config_option *option,
@@ -157,7 +157,7 @@ static void read_pair(struct reader *reader, const struct config_option *option,
 	else if (option->kind == CONFIG_PROPERTIES)
 		keep_pair(reader, scalar, size, list);
 	else
-		keep_setting(reader, scalar, list);
+		keep_text(reader, scalar->text, strlen(scalar->text), list);
 }
 
 /* ---- the list ---- */
@@ -183,7 +183,7 @@ static void read_item(struct reader *reader, const struct config_option *option,
 	if (is_pairs(option))
 		read_pair(reader, option, &scalar, size, list);
 	else
-		read_topic(reader, option, &scalar, list);
+		read_text(reader, option, &scalar, list);
 }
 
 void list_read(struct reader *reader, const struct config_option *option,
@@ -203,4 +203,29 @@ void list_read(struct reader *reader, const struct config_option *option,
 	for (const struct tree_node *at = node->children; at != NULL;
 	     at = at->next)
 		read_item(reader, option, at, list);
+}
+
+/* As the table writes it: "[22, 23502]". */
+void list_read_default(struct reader *reader,
+		       const struct config_option *option, struct list *list)
+{
+	const char *at = option->value;
+
+	if (!config_option_has_default(option))
+		return;
+	list->items = calloc(strlen(at), sizeof(char *));
+	if (list->items == NULL) {
+		reader->faults->broken = true;
+		return;
+	}
+	for (;;) {
+		size_t size;
+
+		at += strspn(at, "[, ]");
+		size = strcspn(at, ", ]");
+		if (size == 0)
+			return;
+		keep_text(reader, at, size, list);
+		at += size;
+	}
 }

@@ -1,4 +1,5 @@
-/* config_list.h - options that are lists: topics, properties, settings. */
+/* config_list.h - options that are lists: topics, properties, settings,
+ * SQLSTATEs. */
 #ifndef ONCED_CONFIG_LIST_H
 #define ONCED_CONFIG_LIST_H
 
@@ -13,5 +14,8 @@ struct list {
 /* Ownership: the items become the caller's, also after faults. */
 void list_read(struct reader *reader, const struct config_option *option,
 	       const struct tree_node *node, struct list *list);
+/* Those of the table; nothing where it has none. */
+void list_read_default(struct reader *reader,
+		       const struct config_option *option, struct list *list);
 
 #endif

@@ -33,7 +33,8 @@
 	X(SIZE,       "size")          \
 	X(TOPICS,     "list of topics") \
 	X(PROPERTIES, "list of name=value") \
-	X(SETTINGS,   "list of name=value")
+	X(SETTINGS,   "list of name=value") \
+	X(SQLSTATES,  "list of SQLSTATEs")
 /* clang-format on */
 
 enum config_kind {

@@ -113,6 +113,8 @@ static void read_list(struct reader *reader, const struct section *section,
 
 	if (node != NULL)
 		list_read(reader, option, node, &list);
+	else
+		list_read_default(reader, option, &list);
 	if (list.outside)
 		*section->hidden |= UINT64_C(1) << config_option_index(option);
 	memcpy(field_of(section, option->offset), &list.items,

@@ -188,3 +188,15 @@ enum once_status value_check_text(const struct config_option *option,
 				 "not UTF-8; write it in UTF-8");
 	return check_of(option->kind)(text, err);
 }
+
+enum once_status value_check_sqlstate(const char *text, struct once_error *err)
+{
+	size_t size = strlen(text);
+
+	if ((size == 2 || size == 5) &&
+	    strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == size)
+		return ONCE_OK;
+	return error_set(err, ONCE_INVALID,
+			 "not an SQLSTATE; write five characters, like 23505, "
+			 "or two for a whole class, like 22");
+}

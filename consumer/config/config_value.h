@@ -27,6 +27,9 @@ enum once_status value_check_text(const struct config_option *option,
 /* A topic's name. */
 enum once_status value_check_topic(const char *text,
 				   struct once_error *err) ONCE_MUST_CHECK;
+/* An SQLSTATE, or a class of them. */
+enum once_status value_check_sqlstate(const char *text,
+				      struct once_error *err) ONCE_MUST_CHECK;
 /* Digits only, no sign; false also beyond `max`. */
 bool value_parse_digits(const char *text, int64_t max, int64_t *ret_number);
 

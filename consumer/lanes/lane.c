@@ -8,6 +8,7 @@
 #include "backoff.h"
 #include "bytes.h"
 #include "clock.h"
+#include "crash.h"
 #include "error.h"
 #include "lane_work.h"
 #include "log.h"
@@ -54,6 +55,7 @@ struct lane {
 	struct once_error trouble;    /* mutex; text "": none */
 	bool database_reached;        /* mutex */
 	bool told_outdated;           /* mutex */
+	char waits[1024];             /* mutex; see struct lane_view */
 };
 
 /* ---- what others may know ---- */
@@ -91,6 +93,16 @@ void lane_get_view(struct lane *lane, struct lane_view *ret_view)
 		ret_view->still_ms = still_ms;
 	memcpy(ret_view->trouble, lane->trouble.text,
 	       sizeof(ret_view->trouble));
+	memcpy(ret_view->waits, lane->waits, sizeof(ret_view->waits));
+}
+
+static void tell_waits(struct lane *lane)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&lane->mutex);
+
+	(void)held;
+	lane->work.waits_changed = false;
+	lane_work_describe_waits(&lane->work, lane->waits, sizeof(lane->waits));
 }
 
 struct mailbox *lane_orders(struct lane *lane)
@@ -392,11 +404,16 @@ static void *run_lane(void *arg)
 	struct once_error err = { 0 };
 	enum once_status status = open_session(lane, &err);
 
+	if (status == ONCE_OK)
+		crash_watch(lane->session);
 	tell_opened(lane, status, &err);
 	while (status == ONCE_OK && !lane->stopping) {
 		obey_orders(lane);
 		atomic_store(&lane->busy_since_ms, clock_ms());
 		work_once(lane);
+		lane_work_tell_turns(&lane->work);
+		if (lane->work.waits_changed)
+			tell_waits(lane);
 		atomic_store(&lane->busy_since_ms, 0);
 	}
 	if (status == ONCE_OK && lane->troubles == 0)
@@ -404,6 +421,7 @@ static void *run_lane(void *arg)
 	if (status == ONCE_OK && atomic_load(&lane->is_last))
 		sign_off(lane);
 	lane_work_fini(&lane->work);
+	crash_watch(NULL);
 	close_session(lane);
 	atomic_store(&lane->ended, true);
 	return NULL;

@@ -35,6 +35,7 @@ bool lane_batch_is_careful(const struct lane_batch *batch)
 struct parcel *lane_work_remove(struct lane_work *work, struct strand *strand)
 {
 	work->ahead.count = 0;
+	work->waits_changed |= strand->waits_for != ONCE_CAUSE_NONE;
 	return strands_remove(&work->strands, strand);
 }
 

@@ -8,7 +8,12 @@
 #include "log.h"
 #include "numbers.h"
 
+#include <stdio.h>
 #include <syslog.h>
+
+enum {
+	LONGEST_PROBE_MS = 30000 /* somebody has just granted it, and looks */
+};
 
 /* ---- what is said of a message ---- */
 
@@ -22,9 +27,17 @@
 		   LOG_TEXT("verdict", once_ending_word((item)->ending)), \
 		   LOG_TEXT("cause", once_cause_word((item)->cause)))
 
-static enum log_level level_of(enum once_ending ending)
+#define STRAND_FIELDS(strand) \
+	LOG_FIELDS(LOG_TEXT("topic", (strand)->address.topic), \
+		   LOG_NUMBER("partition", (strand)->address.number), \
+		   LOG_NUMBER("offset", (strand)->position.next_offset))
+
+static enum log_level level_of(const struct once_item *item)
 {
-	switch (ending) {
+	if (item->ending == ONCE_PAUSED_ENDING &&
+	    item->cause == ONCE_CAUSE_ENVIRONMENT)
+		return LOG_LEVEL_ERROR;
+	switch (item->ending) {
 	case ONCE_HANDLED_ENDING:
 	case ONCE_DUPLICATE_ENDING:
 	case ONCE_HELD_ENDING:
@@ -43,7 +56,7 @@ static enum log_level level_of(enum once_ending ending)
 
 static void log_item(const struct lane_work *work, const struct once_item *item)
 {
-	enum log_level level = level_of(item->ending);
+	enum log_level level = level_of(item);
 	const char *route = work->options->cfg->routes[item->route].name;
 
 	if (log_enabled(level))
@@ -83,10 +96,46 @@ static void hold(const struct lane_work *work, struct strand *strand,
 		 unsigned times)
 {
 	const struct retry_config *retry = retry_of(work, strand);
+	int64_t most_ms = retry->max_delay_ms;
 
+	if (strand->waits_for != ONCE_CAUSE_NONE && most_ms > LONGEST_PROBE_MS)
+		most_ms = LONGEST_PROBE_MS;
 	strand->not_before_ms =
-		clock_ms() +
-		backoff_ms(times, retry->first_delay_ms, retry->max_delay_ms);
+		clock_ms() + backoff_ms(times, retry->first_delay_ms, most_ms);
+}
+
+/* What isn't the message's fault, and doesn't pass by itself, a person has to
+ * know of: once, and then in readiness for as long as it lasts. */
+static void set_waiting(struct lane_work *work, struct strand *strand,
+			const struct once_item *item)
+{
+	bool is_told = item->ending == ONCE_PAUSED_ENDING &&
+		       item->cause != ONCE_CAUSE_ASKED;
+
+	if (!is_told && strand->waits_for == ONCE_CAUSE_NONE)
+		return;
+	if (!is_told)
+		log_info(STRAND_FIELDS(strand), "the partition goes on");
+	strand->waits_for = is_told ? item->cause : ONCE_CAUSE_NONE;
+	snprintf(strand->why, sizeof(strand->why), "%s",
+		 is_told ? item->reason : "");
+	work->waits_changed = true;
+}
+
+/* The same was said when its partition began to wait, or of the parked message
+ * that was taken up before. */
+static bool was_said(struct lane_work *work, const struct strand *strand,
+		     const struct once_item *item)
+{
+	enum once_cause said =
+		strand == NULL ? work->said_waiting : strand->waits_for;
+
+	if (strand == NULL)
+		work->said_waiting = item->ending == ONCE_PAUSED_ENDING
+					     ? item->cause
+					     : ONCE_CAUSE_NONE;
+	return item->ending == ONCE_PAUSED_ENDING &&
+	       item->cause != ONCE_CAUSE_ASKED && said == item->cause;
 }
 
 static void advance(struct strand *strand)
@@ -103,6 +152,7 @@ static void advance(struct strand *strand)
 static void end_in_strand(struct lane_work *work, const struct once_item *item,
 			  struct strand *strand)
 {
+	set_waiting(work, strand, item);
 	switch (item->ending) {
 	case ONCE_HANDLED_ENDING:
 	case ONCE_DUPLICATE_ENDING:
@@ -131,14 +181,18 @@ static void end_in_strand(struct lane_work *work, const struct once_item *item,
 static void end_item(struct lane_work *work, const struct once_item *item,
 		     struct strand *strand)
 {
+	bool said;
+
 	if (item->ending == ONCE_HELD_ENDING ||
 	    item->ending == ONCE_PENDING_ENDING)
 		return;
+	said = was_said(work, strand, item);
 	if (strand != NULL)
 		end_in_strand(work, item, strand);
 	if (item->ending == ONCE_WAITING_ENDING)
 		work->waiting_at_ms = 0; /* look when it is due */
-	log_item(work, item);
+	if (!said)
+		log_item(work, item);
 }
 
 void lane_work_end(struct lane_work *work, const struct once_item *items,

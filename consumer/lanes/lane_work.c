@@ -5,7 +5,10 @@
 #include "clock.h"
 #include "error.h"
 #include "fault.h"
+#include "log.h"
 #include "numbers.h"
+
+#include <stdio.h>
 
 enum once_status lane_work_init(struct lane_work *work,
 				const struct lane_options *options,
@@ -43,6 +46,47 @@ int64_t lane_work_due_ms(const struct lane_work *work)
 		    strand->not_before_ms < due_ms)
 			due_ms = strand->not_before_ms;
 	return due_ms < work->waiting_at_ms ? due_ms : work->waiting_at_ms;
+}
+
+void lane_work_describe_waits(const struct lane_work *work, char *text,
+			      size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (const struct strand *strand = work->strands.first;
+	     strand != NULL && used < size; strand = strand->next)
+		if (strand->waits_for != ONCE_CAUSE_NONE)
+			used += (size_t)snprintf(
+				text + used, size - used,
+				"%s[%d] waits at offset %lld: %s\n",
+				strand->address.topic,
+				(int)strand->address.number,
+				(long long)strand->position.next_offset,
+				strand->why);
+}
+
+/* One lane is enough to say what is so in all. */
+void lane_work_tell_turns(const struct lane_work *work)
+{
+	const struct lane_options *options = work->options;
+	size_t count = options->index == 0 ? options->cfg->route_count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = options->cfg->routes[i].name;
+		bool takes = once_route_takes_turns(options->routes[i]) != 0;
+
+		if (!numbers_turns_set(options->numbers, i, takes))
+			continue;
+		if (takes)
+			log_warning(LOG_FIELDS(LOG_TEXT("route", name)),
+				    "its transactions met a deadlock, and take "
+				    "turns now; its handler's statements lock "
+				    "the same rows in different orders");
+		else
+			log_info(LOG_FIELDS(LOG_TEXT("route", name)),
+				 "its transactions run side by side again");
+	}
 }
 
 /* ---- after a run ---- */

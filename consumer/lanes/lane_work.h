@@ -38,7 +38,10 @@ struct lane_work {
 	size_t most;             /* of the next one: see lane_work_run() */
 	bool unsettled;          /* the COMMIT of `batch` was never answered */
 
-	int64_t waiting_at_ms; /* when to look for a parked one */
+	int64_t waiting_at_ms;        /* when to look for a parked one */
+	enum once_cause said_waiting; /* of the last one that paused */
+	bool waits_changed; /* a strand waits, or doesn't any more: `waits_for`
+			     */
 };
 
 enum once_status lane_work_init(struct lane_work *work,
@@ -63,6 +66,15 @@ bool lane_batch_init(struct lane_batch *batch, size_t most);
 void lane_batch_fini(struct lane_batch *batch);
 /* It is one message that is taken alone. */
 bool lane_batch_is_careful(const struct lane_batch *batch);
+
+/* What strands wait for that a person should know of: a line for each, as many
+ * as have room. */
+void lane_work_describe_waits(const struct lane_work *work, char *text,
+			      size_t size);
+
+/* Whether transactions of a route take turns: in the log when it begins and
+ * ends, and in the numbers. */
+void lane_work_tell_turns(const struct lane_work *work);
 
 /* Make a batch of what is ready; returns its size. */
 size_t lane_work_collect(struct lane_work *work, int64_t now_ms);

@@ -24,6 +24,8 @@ struct strand {
 	int64_t not_before_ms;
 	bool moved; /* since the last report */
 	bool halted;
+	enum once_cause waits_for;  /* ENVIRONMENT, LOCKED: people are told */
+	char why[ONCE_REASON_SIZE]; /* what its message waits for */
 };
 
 struct strands {

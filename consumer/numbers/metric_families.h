@@ -39,8 +39,14 @@
 	  "Parked messages taken up again, and ended.", "route")               \
 	X(RETRIES, "onced_retries", COUNTER, NULL,                             \
 	  "Attempts after the first.", "route", "cause")                       \
+	X(PAUSED, "onced_paused", COUNTER, NULL,                               \
+	  "Times that a message was put off without an attempt.", "route", "cause") \
 	X(TRANSACTIONS, "onced_transactions", COUNTER, NULL,                   \
 	  "Transactions by how they ended.", "result")                         \
+	X(REPEATED, "onced_repeated", COUNTER, NULL,                           \
+	  "Transactions repeated for a deadlock or the like.", NULL)           \
+	X(TAKES_TURNS, "onced_takes_turns", GAUGE, NULL,                       \
+	  "1: its transactions met deadlocks, and run one after the other.", "route") \
 	X(TRANSACTION_SECONDS, "onced_transaction_seconds", HISTOGRAM, second_bounds, \
 	  "One run of a batch, all its transactions included.", NULL)          \
 	X(BATCH_MESSAGES, "onced_batch_messages", HISTOGRAM, message_bounds,   \

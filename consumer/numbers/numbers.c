@@ -53,22 +53,41 @@ static void find_keyed(struct numbers *numbers, struct route_numbers *route)
 	}
 }
 
+static bool is_of_retries(enum once_cause cause)
+{
+	return cause == ONCE_CAUSE_ASKED || cause == ONCE_CAUSE_STATEMENT ||
+	       cause == ONCE_CAUSE_TIMEOUT;
+}
+
+static bool is_of_pauses(enum once_cause cause)
+{
+	return cause == ONCE_CAUSE_ASKED || cause == ONCE_CAUSE_ENVIRONMENT ||
+	       cause == ONCE_CAUSE_LOCKED;
+}
+
+static bool is_of_dead(enum once_cause cause)
+{
+	return cause != ONCE_CAUSE_NONE && cause != ONCE_CAUSE_CONFLICT &&
+	       cause != ONCE_CAUSE_DEAD_ROW && !is_of_retries(cause) &&
+	       !is_of_pauses(cause);
+}
+
 static void find_caused(struct numbers *numbers, struct route_numbers *route)
 {
-	for (int cause = 0; cause < COUNT_CAUSES; cause++) {
-		const char *word = once_cause_word((enum once_cause)cause);
-		bool retried = cause == ONCE_CAUSE_ASKED ||
-			       cause == ONCE_CAUSE_STATEMENT ||
-			       cause == ONCE_CAUSE_TIMEOUT;
+	for (int i = 0; i < COUNT_CAUSES; i++) {
+		enum once_cause cause = (enum once_cause)i;
+		const char *word = once_cause_word(cause);
 
-		if (cause == ONCE_CAUSE_NONE || cause == ONCE_CAUSE_CONFLICT)
-			continue;
-		if (retried)
-			route->retries[cause] =
+		if (is_of_retries(cause))
+			route->retries[i] =
 				numbers_lane_cell(numbers, METRIC_RETRIES,
 						  route->name, word, NULL);
-		else
-			route->dead[cause] = numbers_lane_cell(
+		if (is_of_pauses(cause))
+			route->paused[i] =
+				numbers_lane_cell(numbers, METRIC_PAUSED,
+						  route->name, word, NULL);
+		if (is_of_dead(cause))
+			route->dead[i] = numbers_lane_cell(
 				numbers, METRIC_DEAD, route->name, word, NULL);
 	}
 }
@@ -105,6 +124,8 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 		numbers_cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] =
 		numbers_cell(numbers, METRIC_PARKED, name, "dead", NULL);
+	route->takes_turns =
+		numbers_cell(numbers, METRIC_TAKES_TURNS, name, NULL, NULL);
 	find_staged(numbers, route);
 	find_log(numbers, route);
 	find_keyed(numbers, route);
@@ -149,6 +170,8 @@ static void find_process(struct numbers *numbers, const char *librdkafka)
 					    "rolled_back", NULL, NULL);
 	numbers->unknown = numbers_cell(numbers, METRIC_TRANSACTIONS, "unknown",
 					NULL, NULL);
+	numbers->repeated_tries =
+		numbers_cell(numbers, METRIC_REPEATED, NULL, NULL, NULL);
 	numbers->transaction_seconds = numbers_cell(
 		numbers, METRIC_TRANSACTION_SECONDS, NULL, NULL, NULL);
 	numbers->batch_messages =
@@ -275,6 +298,8 @@ static void count_item(struct numbers *numbers, unsigned lane,
 		metric_add_by(counted->retries[item->cause], lane, 1);
 		break;
 	case ONCE_PAUSED_ENDING:
+		metric_add_by(counted->paused[item->cause], lane, 1);
+		break;
 	case ONCE_HELD_ENDING:
 	case ONCE_HALTED_ENDING:
 	case ONCE_PENDING_ENDING:
@@ -333,6 +358,7 @@ void numbers_count_run(struct numbers *numbers, unsigned lane,
 	metric_add(numbers->committed, stats->committed);
 	metric_add(numbers->rolled_back, stats->rolled_back);
 	metric_add(numbers->unknown, unknown);
+	metric_add(numbers->repeated_tries, stats->repeated);
 	metric_add(numbers->lanes[lane], seconds);
 	metric_observe(numbers->transaction_seconds, seconds);
 	metric_observe(numbers->batch_messages, (double)messages);
@@ -341,6 +367,16 @@ void numbers_count_run(struct numbers *numbers, unsigned lane,
 	add_time(numbers, TIMED_CLAIM, stats->claim_ns);
 	add_time(numbers, TIMED_HANDLER, stats->handler_ns);
 	add_time(numbers, TIMED_COMMIT, stats->commit_ns);
+}
+
+bool numbers_turns_set(struct numbers *numbers, size_t route, bool takes)
+{
+	struct metric_cell *cell = numbers->routes[route].takes_turns;
+	bool took = metric_get(cell) != 0;
+
+	if (took != takes)
+		metric_set(cell, takes);
+	return took != takes;
 }
 
 void numbers_parked_set(struct numbers *numbers, size_t route,

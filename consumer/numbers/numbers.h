@@ -46,6 +46,8 @@ void numbers_anchor_gone(struct numbers *numbers, const char *topic);
 /* source: Kafka's offset of the group is "none", "behind" or "ahead" */
 void numbers_group_offset_strange(struct numbers *numbers, const char *topic,
 				  const char *found);
+/* lane 0: its transactions take turns, or don't; true: that is news */
+bool numbers_turns_set(struct numbers *numbers, size_t route, bool takes);
 /* lane 0, now and then */
 void numbers_parked_set(struct numbers *numbers, size_t route,
 			const struct once_parked_count *count);

@@ -33,6 +33,8 @@ struct route_numbers {
 	struct metric_cell *unproven[COUNT_STAGES];
 	struct metric_cell *dead[COUNT_CAUSES];
 	struct metric_cell *retries[COUNT_CAUSES];
+	struct metric_cell *paused[COUNT_CAUSES];
+	struct metric_cell *takes_turns;
 	struct metric_cell *postponed;
 	struct metric_cell *resumed;
 	struct metric_cell *handler_seconds;
@@ -55,6 +57,7 @@ struct numbers {
 	struct metric_cell *committed;
 	struct metric_cell *rolled_back;
 	struct metric_cell *unknown;
+	struct metric_cell *repeated_tries;
 	struct metric_cell *transaction_seconds;
 	struct metric_cell *batch_messages;
 	atomic_llong source_ms; /* of the last batch's newest message */

@@ -9,6 +9,7 @@
 #include "admin.h"
 #include "cleaner.h"
 #include "clock.h"
+#include "crash.h"
 #include "describe.h"
 #include "error.h"
 #include "exit_codes.h"
@@ -94,6 +95,8 @@ static bool ready(void *arg, struct text *why)
 		struct lane_view view;
 
 		lane_get_view(runtime->lanes[i], &view);
+		text_adds(why, view.waits);
+		all = all && view.waits[0] == '\0';
 		if (view.database_reached)
 			continue;
 		text_addf(why, "lane %u can't work: %s\n", i,
@@ -418,6 +421,7 @@ int runtime_run(const struct config *cfg)
 	bool drained;
 	int code;
 
+	crash_init(cfg);
 	identity_init(&runtime.identity, cfg->kafka.group);
 	status = start(&runtime, &err);
 	if (status != ONCE_OK) {

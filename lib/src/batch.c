@@ -15,6 +15,7 @@
 enum {
 	MOST_SIFTED = 16, /* times as many as may be claimed */
 	MOST_REPEATS = 50,
+	MOST_REPEATS_TOGETHER = 3,
 	REPEAT_FIRST_MS = 1,
 	REPEAT_MAX_MS = 50
 };
@@ -27,16 +28,45 @@ static void pause_before_repeat(unsigned repeats)
 	nanosleep(&pause, NULL);
 }
 
-/* What was repeated in vain is the failure of the message that caused it, if
- * that is known. */
-static enum once__try blame(struct once__batch *batch)
+/* What a message alone repeats in vain is mostly others' doing, and it waits. A
+ * deadlock takes two; but a serialization failure may be what a statement says
+ * whoever else is there. */
+static enum once__try give_way(struct once__batch *batch, size_t at)
 {
-	if (batch->last.tag == ONCE__PG_OURS)
+	struct once__suspects *suspects = &batch->session->suspects;
+	struct once__work *work = &batch->works[at];
+	struct once__pg_failure failure = batch->last;
+	struct once__suspect *suspect;
+
+	if (failure.tag == ONCE__PG_OURS)
 		return ONCE__TRY_STOP;
-	if (batch->last.tag == ONCE__PG_SHARED)
-		return ONCE__TRY_UNCLEAR;
-	once__call_fail_late(&batch->works[batch->last.tag], &batch->last);
+	failure.class = ONCE__PG_LOCKED;
+	if (once__sqlstate_is(failure.sqlstate, "40001")) {
+		suspect = once__suspects_add(suspects, work, &failure, false);
+		if (once__suspect_is_proven(suspect)) {
+			once__suspect_pay(suspect);
+			failure.class = ONCE__PG_MESSAGE;
+		}
+	}
+	once__call_fail_late(work, &failure);
 	return ONCE__TRY_DECIDED;
+}
+
+/* In company it isn't repeated for long: in halves, they get out of each
+ * other's way. */
+static enum once__try repeat(struct once__batch *batch, size_t from, size_t to,
+			     unsigned *repeats)
+{
+	bool alone = to - from == 1;
+
+	once__batch_meet(batch, from, to);
+	batch->stats->repeated++;
+	if (++*repeats <= (alone ? MOST_REPEATS : MOST_REPEATS_TOGETHER)) {
+		pause_before_repeat(*repeats);
+		return ONCE__TRY_REPEAT;
+	}
+	*repeats = 0;
+	return alone ? give_way(batch, from) : ONCE__TRY_UNCLEAR;
 }
 
 /* Until it is committed, halved, or stopped. `to`, out: where what was tried
@@ -54,15 +84,11 @@ static enum once__try try_again_and_again(struct once__batch *batch,
 
 		*to = end;
 		what = once__batch_try(batch, from, to, err);
-		if (what == ONCE__TRY_REPEAT && ++repeats <= MOST_REPEATS) {
-			batch->stats->repeated++;
-			pause_before_repeat(repeats);
+		once__batch_end_turn(batch);
+		if (what == ONCE__TRY_REPEAT)
+			what = repeat(batch, from, *to, &repeats);
+		if (what == ONCE__TRY_REPEAT)
 			continue;
-		}
-		if (what == ONCE__TRY_REPEAT) {
-			what = blame(batch);
-			repeats = 0;
-		}
 		if (what == ONCE__TRY_DECIDED &&
 		    (++failures == 1 || *to - from == 1))
 			continue;
@@ -104,15 +130,18 @@ static enum once_status run_range(struct once__batch *batch, size_t from,
  * counted: it will hardly be claimed. Nor will most of what is sifted. */
 static size_t end_of_range(const struct once__batch *batch, size_t from)
 {
-	size_t most = batch->session->max_messages;
+	const struct once_session *session = batch->session;
+	size_t most =
+		session->max_messages == 0 ? SIZE_MAX : session->max_messages;
+	size_t end = batch->count;
 	size_t unknown = 0;
 	size_t to = from;
 
-	if (most == 0)
-		return batch->count;
-	if (once__session_sifts(batch->session))
+	if (session->most_at_once != 0 && end - from > session->most_at_once)
+		end = from + session->most_at_once;
+	if (most != SIZE_MAX && once__session_sifts(session))
 		most *= MOST_SIFTED;
-	for (; to < batch->count; to++) {
+	for (; to < end; to++) {
 		unknown += batch->works[to].hit == NULL;
 		if (unknown > most)
 			break;
@@ -150,6 +179,27 @@ static void let_go(struct once_session *session)
 		once__pg_rollback(session->pg);
 }
 
+/* Each alone, on a session that has just done its work for the others. */
+static enum once_status run_suspects(struct once__batch *batch,
+				     struct once_error *err)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		struct once__suspect *suspect = batch->works[i].suspect;
+		enum once_status status;
+		size_t to = i + 1;
+
+		if (suspect == NULL || !once__batch_take_back(batch, i))
+			continue;
+		status = run_range(batch, i, &to, err);
+		if (status != ONCE_OK)
+			return status;
+		if (once_ending_is_final(batch->works[i].item->ending))
+			suspect->place = 0;
+	}
+	batch->session->most_at_once = 0; /* all went well */
+	return ONCE_OK;
+}
+
 enum once_status once_session_run(struct once_session *session,
 				  struct once_item *items, size_t count,
 				  struct once_run_stats *ret_stats,
@@ -172,7 +222,10 @@ enum once_status once_session_run(struct once_session *session,
 	batch->stats = ret_stats;
 	ret_stats->keys_ns = batch->keys_ns;
 	ret_stats->prefilter_ns = batch->prefilter_ns;
+	once__batch_set_aside(batch);
 	status = run_ranges(batch, err);
+	if (status == ONCE_OK)
+		status = run_suspects(batch, err);
 	if (status == ONCE_UNKNOWN)
 		session->unsettled = batch;
 	if (status == ONCE_OK || status == ONCE_FENCED)

@@ -5,11 +5,15 @@
  *	batch_make.c        items become works, perhaps ahead of their run
  *	batch.c             the run: which range is tried, again, halved
  *	batch_try.c         one try: claim, handle, finish, COMMIT
+ *	batch_brake.c       dead ones in a row: the next one halts
+ *	batch_judge.c       a try that failed: whose fault it is
  *	batch_handle.c      the calls of a try, and what limits them
  *	batch_cut.c         when a try has had its time, and the run too
  *	batch_claim.c       the claims of a try, and who lost them
  *	batch_intercept.c   the prefilters: asked, proved, and after COMMIT told
  *	batch_duplicates.c  messages that repeat one of the same batch
+ *	batch_suspects.c    those that may be what ends sessions: tried alone
+ *	batch_turns.c       routes whose transactions deadlock: in turn
  *	batch_settle.c      whether an unanswered COMMIT was carried out
  */
 #ifndef ONCE__BATCH_H
@@ -37,6 +41,7 @@ struct once__batch {
 	size_t doubt_to;
 	struct once__pg_failure last; /* that made a try fail */
 	bool has_verdict;             /* of this try: a call has decided */
+	int64_t began_ms;             /* this try */
 	int64_t breathed_ms;          /* of this try: the server was told */
 	size_t calls;                 /* of this try: handlers' functions */
 	int64_t called_ns;            /* of this try: when its calls began */
@@ -84,6 +89,11 @@ enum once__try {
  * perhaps for want of time; the rest is as it was. */
 enum once__try once__batch_try(struct once__batch *batch, size_t from,
 			       size_t *to, struct once_error *err);
+
+/* It has failed, and is still open: what next? `committing`: in COMMIT. */
+enum once__try once__batch_judge(struct once__batch *batch, size_t from,
+				 size_t to, bool committing,
+				 struct once_error *err);
 
 /* The planned endings become true: their COMMIT was answered, or found. */
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to);
@@ -141,6 +151,29 @@ bool once__work_asks(const struct once__work *work);
  * not by the key that was there before? What it repeats says nothing of it. */
 bool once__batch_has_stray(const struct once__batch *batch, size_t from,
 			   size_t to);
+
+/* A try of works[from..to) ended with what looks like the server's fault:
+ * remember whose statement it was. */
+void once__batch_suspect(struct once__batch *batch, size_t from, size_t to);
+/* Before the run: suspects are HELD, so that the others go first; those that
+ * are proven have failed. */
+void once__batch_set_aside(struct once__batch *batch);
+/* It is to be tried now; false: it waits behind another one of its strand. */
+bool once__batch_take_back(struct once__batch *batch, size_t at);
+
+/* Is one too many dead among what is planned? Then it is decided: HALTED. */
+bool once__batch_brake(struct once__batch *batch, size_t from, size_t to);
+/* They are committed. */
+void once__batch_count_dead(struct once__batch *batch, size_t from, size_t to);
+
+/* The try of works[from..to) that failed has met a deadlock. */
+void once__batch_meet(struct once__batch *batch, size_t from, size_t to);
+/* Before the transaction, and in it: wait until it is our turn, where routes
+ * take turns. */
+void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to);
+void once__batch_take_turns(struct once__batch *batch);
+/* The try is over. */
+void once__batch_end_turn(struct once__batch *batch);
 
 size_t once__batch_slots_needed(size_t count);
 

@@ -25,6 +25,7 @@ static void reset_work(struct once__work *work)
 	work->known = false;
 	work->claimed = false;
 	work->lost = false;
+	work->shares = false;
 	work->stored = none;
 	work->stored_result = bytes_of(NULL, 0);
 	work->result = bytes_of(NULL, 0);
@@ -142,6 +143,7 @@ static bool finish(struct once__batch *batch, size_t from, size_t to,
 
 void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 {
+	once__batch_count_dead(batch, from, to);
 	for (size_t i = from; i < to; i++)
 		batch->works[i].item->ending = batch->works[i].planned;
 	for (size_t i = 0; i < batch->move_count; i++) {
@@ -155,29 +157,6 @@ void once__batch_publish(struct once__batch *batch, size_t from, size_t to)
 
 /* ---- the ending of a try ---- */
 
-/* Whose fault, and so what next; the transaction is still open. */
-static enum once__try judge(struct once__batch *batch, struct once_error *err)
-{
-	const struct once__pg_failure *failure =
-		once__pg_failure(batch->session->pg);
-
-	if (failure != NULL && once__batch_may_be_spoilt(batch, failure))
-		return ONCE__TRY_REPEAT;
-	if (failure == NULL || batch->has_verdict)
-		return ONCE__TRY_DECIDED;
-	batch->last = *failure;
-	(void)once__pg_error(batch->session->pg, err);
-	if (failure->class == ONCE__PG_REPEAT)
-		return ONCE__TRY_REPEAT;
-	if (failure->class != ONCE__PG_MESSAGE)
-		return ONCE__TRY_STOP;
-	if (failure->tag == ONCE__PG_OURS || failure->tag == ONCE__PG_SHARED)
-		return ONCE__TRY_UNCLEAR;
-	if (batch->works[failure->tag].decided == ONCE_PENDING_ENDING)
-		once__call_fail_late(&batch->works[failure->tag], failure);
-	return ONCE__TRY_DECIDED;
-}
-
 static enum once__try give_up(struct once__batch *batch, enum once__try what)
 {
 	once__pg_rollback(batch->session->pg);
@@ -185,18 +164,20 @@ static enum once__try give_up(struct once__batch *batch, enum once__try what)
 	return what;
 }
 
-/* The culprit of a refused COMMIT is known only if one message was in it. */
-static enum once__try judge_commit(struct once__batch *batch, size_t from,
-				   size_t to, struct once_error *err)
+/* The server does its work, whatever it refuses to others. */
+static void count_handled(struct once__batch *batch, size_t from, size_t to)
 {
-	enum once__try what = judge(batch, err);
-	struct once__work *work = &batch->works[from];
+	const struct once_route *counted = NULL;
 
-	if (what != ONCE__TRY_UNCLEAR || to - from != 1 ||
-	    work->decided != ONCE_PENDING_ENDING)
-		return what;
-	once__call_fail_late(work, once__pg_failure(batch->session->pg));
-	return ONCE__TRY_DECIDED;
+	for (size_t i = from; i < to; i++) {
+		const struct once__work *work = &batch->works[i];
+
+		if (work->planned != ONCE_HANDLED_ENDING ||
+		    work->route == counted)
+			continue;
+		counted = work->route;
+		atomic_fetch_add(&counted->shared->commits, 1);
+	}
 }
 
 static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
@@ -213,16 +194,20 @@ static enum once__try commit(struct once__batch *batch, size_t from, size_t to,
 		fault_point("after_commit");
 		batch->session->in_hand = false;
 		stats->committed++;
+		count_handled(batch, from, to);
 		once__batch_tell(batch); /* of the moves; then they are made */
 		once__batch_lap(batch, &stats->prefilter_ns, true);
 		once__batch_publish(batch, from, to);
 		return ONCE__TRY_COMMITTED;
 	case ONCE__PG_NOT_COMMITTED:
-		return give_up(batch, judge_commit(batch, from, to, err));
+		return give_up(batch,
+			       once__batch_judge(batch, from, to, true, err));
 	case ONCE__PG_UNKNOWN:
 		break;
 	}
 	(void)once__pg_error(batch->session->pg, err);
+	batch->last = *once__pg_failure(batch->session->pg);
+	once__batch_suspect(batch, from, to);
 	err->status = ONCE_UNKNOWN;
 	batch->doubt_from = from;
 	batch->doubt_to = to;
@@ -277,7 +262,8 @@ static bool claim(struct once__batch *batch, size_t from, size_t *to)
 static bool handle(struct once__batch *batch, size_t from, size_t *to,
 		   size_t end, bool *ret_fenced)
 {
-	if (!once__batch_handle(batch, from, to))
+	if (!once__batch_handle(batch, from, to) ||
+	    once__batch_brake(batch, from, *to))
 		return false;
 	if (*to < end)
 		unplan(batch, from, *to, end);
@@ -321,6 +307,7 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 	batch->breathed_ms = 0;
 	batch->calls = 0;
 	batch->fitted = false;
+	batch->began_ms = clock_ms();
 	if (!plan(batch, from, *to)) {
 		once__batch_publish(batch, from, *to);
 		return ONCE__TRY_COMMITTED;
@@ -330,10 +317,13 @@ enum once__try once__batch_try(struct once__batch *batch, size_t from,
 		return ONCE__TRY_STOP;
 	refresh_consumers(batch, from, *to);
 	once__collect_reset(&batch->session->collection);
+	once__batch_begin_turn(batch, from, *to);
 	once__pg_begin(batch->session->pg);
+	once__batch_take_turns(batch);
 	if (!lock_parked(batch, from, *to, &fenced) ||
 	    (!fenced && !work_through(batch, from, to, &fenced)))
-		return give_up(batch, judge(batch, err));
+		return give_up(batch,
+			       once__batch_judge(batch, from, *to, false, err));
 	if (fenced) {
 		error_set(err, ONCE_FENCED,
 			  "the position in the database isn't where this "

@@ -126,6 +126,7 @@ void once_send(struct once_call *call, const char *sql,
 void once_collect(struct once_call *call, const char *sql,
 		  const struct once_param *params, size_t count)
 {
+	call->work->shares = true;
 	if (leave_raw(call) && may_send(call, sql))
 		once__collect(call->collection, call->pg, call->tag, sql,
 			      params, count);
@@ -134,6 +135,7 @@ void once_collect(struct once_call *call, const char *sql,
 void once_insert(struct once_call *call, const char *target,
 		 const struct once_param *params, size_t count)
 {
+	call->work->shares = true;
 	if (leave_raw(call))
 		once__collect_insert(call->collection, call->pg, call->tag,
 				     target, params, count);
@@ -262,6 +264,42 @@ static void give_reason(struct once_item *item,
 			 failure->text);
 }
 
+/* What a person has to do, behind what the server says. */
+static void give_remedy(struct once_item *item,
+			const struct once__pg_failure *failure)
+{
+	static const char *const remedies[][2] = {
+		{ "42501", "grant it to the role that onced connects as" },
+		{ "42P01", "create the table, or correct the search_path" },
+		{ "42703", "add the column, or deploy the handler that fits" },
+		{ "42883", "create the function, or correct the search_path" },
+		{ "3F000", "create the schema, or correct the search_path" },
+	};
+
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++)
+		if (strcmp(failure->sqlstate, remedies[i][0]) == 0)
+			snprintf(item->reason, sizeof(item->reason),
+				 "%.180s; %s", failure->text, remedies[i][1]);
+}
+
+/* A statement of it failed, and its handler had nothing to say of that. */
+static enum once__call_result decide_failed(
+	struct once__work *work, const struct once__pg_failure *failure)
+{
+	give_reason(work->item, failure);
+	if (strcmp(failure->sqlstate, "2D000") == 0)
+		return decide(work, ONCE__OUTCOME_ENDED_IT);
+	if (failure->class == ONCE__PG_LOCKED)
+		return decide(work, ONCE__OUTCOME_BLOCKED);
+	if (failure->class == ONCE__PG_ENVIRONMENT) {
+		give_remedy(work->item, failure);
+		return decide(work, ONCE__OUTCOME_UNEQUIPPED);
+	}
+	if (once__route_never(work->route, failure->sqlstate))
+		return decide(work, ONCE__OUTCOME_HOPELESS);
+	return decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
+}
+
 static enum once__call_result judge_verdict(struct once__work *work,
 					    enum once_verdict verdict)
 {
@@ -280,21 +318,26 @@ static enum once__call_result judge_verdict(struct once__work *work,
 	return decide(work, ONCE__OUTCOME_NO_VERDICT);
 }
 
-/* Its own statement failed, and the handler has had its say. */
+/* Its own statement failed, and the handler has had its say. RETRY is what one
+ * says that doesn't know better: of what is no message's fault we do. */
 static enum once__call_result judge_failure(
 	struct once_call *call, enum once_verdict verdict,
 	const struct once__pg_failure *failure)
 {
 	struct once__work *work = call->work;
+	bool hidden = verdict == ONCE_DONE && call->saw_error;
 
-	give_reason(work->item, failure);
 	if (strcmp(failure->sqlstate, "2D000") == 0)
-		return decide(work, ONCE__OUTCOME_ENDED_IT);
-	if (verdict != ONCE_DONE)
-		return judge_verdict(work, verdict);
-	if (call->saw_error)
+		return decide_failed(work, failure);
+	if (failure->class != ONCE__PG_MESSAGE && !hidden &&
+	    (verdict == ONCE_DONE || verdict == ONCE_RETRY))
+		return ONCE__CALL_FAILED;
+	if (verdict == ONCE_DONE && !hidden)
+		return decide_failed(work, failure);
+	give_reason(work->item, failure);
+	if (hidden)
 		return decide(work, ONCE__OUTCOME_HID_ERROR);
-	return decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
+	return judge_verdict(work, verdict);
 }
 
 static bool is_late(const struct once_call *call, int64_t now_ns)
@@ -320,11 +363,7 @@ static enum once__call_result judge_lateness(struct once_call *call,
 void once__call_fail_late(struct once__work *work,
 			  const struct once__pg_failure *failure)
 {
-	give_reason(work->item, failure);
-	if (strcmp(failure->sqlstate, "2D000") == 0)
-		decide(work, ONCE__OUTCOME_ENDED_IT);
-	else
-		decide_again(work, ONCE__OUTCOME_AGAIN_FAILED);
+	(void)decide_failed(work, failure);
 }
 
 static enum once_verdict invoke(struct once_call *call, void *self)
@@ -346,6 +385,13 @@ static bool is_nobodys(const struct once__pg_failure *failure)
 	return failure == NULL || failure->tag == ONCE__PG_OURS;
 }
 
+/* A handler's verdict says more of these than their SQLSTATE does. */
+static bool is_judged(enum once__pg_class class)
+{
+	return class == ONCE__PG_MESSAGE || class == ONCE__PG_ENVIRONMENT ||
+	       class == ONCE__PG_LOCKED;
+}
+
 enum once__call_result once__call_run(struct once_call *call, void *self)
 {
 	const struct once__pg_failure *failure;
@@ -363,7 +409,7 @@ enum once__call_result once__call_run(struct once_call *call, void *self)
 		return judge_lateness(call, verdict);
 	if (failure == NULL)
 		return judge_verdict(call->work, verdict);
-	if (failure->tag != call->tag || failure->class != ONCE__PG_MESSAGE)
+	if (failure->tag != call->tag || !is_judged(failure->class))
 		return ONCE__CALL_FAILED;
 	return judge_failure(call, verdict, failure);
 }

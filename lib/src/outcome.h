@@ -37,11 +37,14 @@
 	X(NO_VERDICT, DEAD, VERDICT, "judge_verdict",                        \
 	  "the handler returned something that is no verdict",               \
 	  "position, a parked row", "onced_dead_total")                      \
-	X(ENDED_IT, DEAD, TRANSACTION, "judge_failure",                      \
+	X(ENDED_IT, DEAD, TRANSACTION, "decide_failed",                      \
 	  "the handler began or ended a transaction",                        \
 	  "position, a parked row", "onced_dead_total")                      \
 	X(HID_ERROR, DEAD, HIDDEN, "judge_failure",                          \
 	  "the handler saw a statement fail and returned DONE",              \
+	  "position, a parked row", "onced_dead_total")                      \
+	X(HOPELESS, DEAD, PERMANENT, "decide_failed",                        \
+	  "a statement failed with an SQLSTATE of `retry.never`",            \
 	  "position, a parked row", "onced_dead_total")                      \
 	X(GAVE_UP, DEAD, ATTEMPTS, "decide_again",                           \
 	  "`max_attempts` have failed",                                      \
@@ -49,11 +52,14 @@
 	X(KILLER, DEAD, CRASHED, "decide_crashed",                           \
 	  "`max_crashes` processes have died on it",                         \
 	  "position, a parked row", "onced_dead_total")                      \
+	X(BRAKED, HALTED, DEAD_ROW, "decide_brake",                          \
+	  "it would be dead, and `halt_after_dead` before it were, all of that cause", \
+	  "nothing", "onced_partition_halted")                               \
 	X(AGAIN_ASKED, RETRY, ASKED, "judge_verdict",                        \
 	  "the handler returned RETRY",                                      \
 	  "attempts; `order: none`: position, a waiting row",                \
 	  "onced_retries_total")                                             \
-	X(AGAIN_FAILED, RETRY, STATEMENT, "judge_failure",                   \
+	X(AGAIN_FAILED, RETRY, STATEMENT, "decide_failed",                   \
 	  "a statement of the handler failed, or the COMMIT for its sake",   \
 	  "attempts; `order: none`: position, a waiting row",                \
 	  "onced_retries_total")                                             \
@@ -63,7 +69,13 @@
 	  "onced_retries_total")                                             \
 	X(DEPENDENT, PAUSED, ASKED, "judge_verdict",                         \
 	  "the handler returned PAUSE",                                      \
-	  "nothing", "nothing: no attempt")
+	  "nothing: no attempt", "onced_paused_total")                       \
+	X(UNEQUIPPED, PAUSED, ENVIRONMENT, "decide_failed",                  \
+	  "a statement needs a right, table, column, function or schema that is missing (42501, 42P01, 42703, 42883, 3F000)", \
+	  "nothing: no attempt", "onced_paused_total")                       \
+	X(BLOCKED, PAUSED, LOCKED, "decide_failed",                          \
+	  "a statement waited too long for somebody's lock (55P03)",         \
+	  "nothing: no attempt", "onced_paused_total")
 /* clang-format on */
 
 enum once__outcome {

@@ -43,6 +43,7 @@ void once__pg_begin(struct once__pg *pg)
 	};
 
 	once__pg_clear(pg);
+	pg->cancelled = false;
 	pg->transactions++;
 	pg->stray_count = 0;
 	pg->touched = false;
@@ -68,6 +69,7 @@ enum once__pg_commit once__pg_commit(struct once__pg *pg)
 	bool committed;
 
 	pg->meanwhile = NULL;
+	pg->impatient = NULL;
 	if (pg->failed || pg->lost)
 		return ONCE__PG_NOT_COMMITTED;
 	once__pg_clear(pg);
@@ -131,6 +133,7 @@ void once__pg_rollback(struct once__pg *pg)
 	bool useless = pg->failed && is_useless(pg);
 
 	pg->meanwhile = NULL;
+	pg->impatient = NULL;
 	once__pg_sync(pg);
 	once__pg_clear(pg);
 	once__pg_send_control(pg, "ROLLBACK", false);

@@ -36,11 +36,13 @@ enum once__pg_commit {
 /* What one failed statement means for those who didn't fail (design: by
  * SQLSTATE, never by text). */
 enum once__pg_class {
-	ONCE__PG_MESSAGE, /* the fault is the statement's, or its data's */
-	ONCE__PG_REPEAT,  /* the same again may succeed at once */
-	ONCE__PG_LOCKED,  /* somebody has a lock that ours waited for */
-	ONCE__PG_SERVER,  /* the server, the session, a resource */
-	ONCE__PG_SCHEMA,  /* a table of ours isn't there */
+	ONCE__PG_MESSAGE,     /* the fault is the statement's, or its data's */
+	ONCE__PG_REPEAT,      /* the same again may succeed at once */
+	ONCE__PG_LOCKED,      /* somebody holds a lock for too long */
+	ONCE__PG_ENVIRONMENT, /* a right or a table that a handler needs is
+				 missing */
+	ONCE__PG_SERVER,      /* the server, the session, a resource */
+	ONCE__PG_SCHEMA,      /* a table of ours isn't there */
 	ONCE__PG_RIGHTS
 };
 
@@ -112,6 +114,12 @@ void once__pg_forget(struct once__pg *pg, size_t kept);
 typedef void once__pg_meanwhile_f(void *arg);
 void once__pg_meanwhile(struct once__pg *pg, once__pg_meanwhile_f *meanwhile,
 			void *arg);
+/* Asked now and then while the transaction waits for answers, until its COMMIT:
+ * true, and what the server is at is cancelled, as a failure to be repeated.
+ * NULL: nobody is asked. */
+typedef bool once__pg_impatient_f(void *arg);
+void once__pg_impatient(struct once__pg *pg, once__pg_impatient_f *impatient,
+			void *arg);
 /* Take the answers that are here already. */
 void once__pg_poll(struct once__pg *pg);
 /* Let the server know, without waiting for it, that for now nothing comes: from
@@ -126,6 +134,9 @@ bool once__pg_wait(struct once__pg *pg);
 enum once__pg_commit once__pg_commit(struct once__pg *pg);
 /* Back to an idle session, whatever state it was in; else it is lost. */
 void once__pg_rollback(struct once__pg *pg);
+
+/* It is that SQLSTATE, or of that class of them ("22"). */
+bool once__sqlstate_is(const char *sqlstate, const char *prefix);
 
 /* Of the first failed statement since begin; NULL: none failed. */
 const struct once__pg_failure *once__pg_failure(const struct once__pg *pg);

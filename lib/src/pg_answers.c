@@ -9,6 +9,10 @@
 #include <poll.h>
 #include <stdlib.h>
 
+enum {
+	IMPATIENT_MS = 20
+};
+
 /* ---- the queue of answers owed ---- */
 
 static bool grow_queue(struct once__pg *pg)
@@ -149,7 +153,29 @@ static int64_t next_look_ms(const struct once__pg *pg, bool has_asked,
 		left_ms = pg->patience_ms - silent_ms;
 	if (ask_ms != 0 && !has_asked && ask_ms - silent_ms < left_ms)
 		left_ms = ask_ms - silent_ms;
-	return left_ms < 0 ? 0 : left_ms;
+	if (left_ms < 0)
+		return 0;
+	return pg->impatient != NULL && left_ms > IMPATIENT_MS ? IMPATIENT_MS
+							       : left_ms;
+}
+
+void once__pg_impatient(struct once__pg *pg, once__pg_impatient_f *impatient,
+			void *arg)
+{
+	pg->impatient = impatient;
+	pg->impatient_arg = arg;
+}
+
+/* If that can't be told the server, it is waited for after all. */
+static void cancel(struct once__pg *pg)
+{
+	PGcancel *handle = PQgetCancel(pg->conn);
+	char unread[256];
+
+	pg->impatient = NULL;
+	pg->cancelled = handle != NULL &&
+			PQcancel(handle, unread, sizeof(unread)) == 1;
+	PQfreeCancel(handle);
 }
 
 void once__pg_wait_for(struct once__pg *pg, short events)
@@ -164,6 +190,9 @@ void once__pg_wait_for(struct once__pg *pg, short events)
 			once__pg_give_up(pg);
 			return;
 		}
+		if (pg->impatient != NULL &&
+		    pg->impatient(pg->impatient_arg))
+			cancel(pg);
 		if (next_look_ms(pg, has_asked, silent_ms) > 0)
 			continue;
 		has_asked = true;

@@ -12,40 +12,57 @@ enum {
 	TRUSTED_MS = 2000 /* a statement, after it was prepared */
 };
 
+bool once__sqlstate_is(const char *sqlstate, const char *prefix)
+{
+	return strncmp(sqlstate, prefix, strlen(prefix)) == 0;
+}
+
+/* Whose statement it has to be for a row to count. */
+enum whose {
+	ANYONES,
+	OURS,
+	HANDLERS
+};
+
 /* clang-format off */
 static const struct {
 	const char *prefix; /* of the SQLSTATE */
 	enum once__pg_class class;
-	bool ours; /* only of our own statements; else it is the message's */
+	enum whose whose; /* what isn't in the table is the message's fault */
 } classes[] = {
-	{ "40001", ONCE__PG_REPEAT, false }, /* serialization_failure */
-	{ "40P01", ONCE__PG_REPEAT, false }, /* deadlock_detected */
-	{ "55P03", ONCE__PG_LOCKED, true },  /* lock_not_available */
-	{ "55P03", ONCE__PG_REPEAT, false },
-	{ "57014", ONCE__PG_SERVER, true },  /* cancelled, timed out */
-	{ "08",    ONCE__PG_SERVER, false }, /* connection */
-	{ "25006", ONCE__PG_SERVER, false }, /* read_only_sql_transaction */
-	{ "57P",   ONCE__PG_SERVER, false }, /* shutdown, crash, not yet up */
-	{ "53",    ONCE__PG_SERVER, false }, /* no disk, memory, connections */
-	{ "58030", ONCE__PG_SERVER, false }, /* input/output of the server */
-	{ "XX001", ONCE__PG_SERVER, false }, /* corruption, of a table */
-	{ "XX002", ONCE__PG_SERVER, false }, /* or of an index */
-	{ "26000", ONCE__PG_SERVER, false }, /* our prepared statement is gone */
-	{ "58",    ONCE__PG_SERVER, true },
-	{ "XX",    ONCE__PG_SERVER, true },
-	{ "42501", ONCE__PG_RIGHTS, true },
-	{ "3F000", ONCE__PG_SCHEMA, true },
-	{ "42P01", ONCE__PG_SCHEMA, true },
-	{ "42703", ONCE__PG_SCHEMA, true },
+	{ "40001", ONCE__PG_REPEAT, ANYONES }, /* serialization_failure */
+	{ "40P01", ONCE__PG_REPEAT, ANYONES }, /* deadlock_detected */
+	{ "55P03", ONCE__PG_LOCKED, ANYONES }, /* lock_not_available */
+	{ "57014", ONCE__PG_SERVER, OURS },    /* cancelled, timed out */
+	{ "08",    ONCE__PG_SERVER, ANYONES }, /* connection */
+	{ "25006", ONCE__PG_SERVER, ANYONES }, /* read_only_sql_transaction */
+	{ "57P",   ONCE__PG_SERVER, ANYONES }, /* shutdown, crash, not yet up */
+	{ "53",    ONCE__PG_SERVER, ANYONES }, /* no disk, memory, connections */
+	{ "58030", ONCE__PG_SERVER, ANYONES }, /* input/output of the server */
+	{ "XX001", ONCE__PG_SERVER, ANYONES }, /* corruption, of a table */
+	{ "XX002", ONCE__PG_SERVER, ANYONES }, /* or of an index */
+	{ "26000", ONCE__PG_SERVER, ANYONES }, /* a prepared statement is gone */
+	{ "58",    ONCE__PG_SERVER, OURS },
+	{ "XX",    ONCE__PG_SERVER, OURS },
+	{ "42501", ONCE__PG_RIGHTS, OURS },    /* insufficient_privilege */
+	{ "3F000", ONCE__PG_SCHEMA, OURS },    /* invalid_schema_name */
+	{ "42P01", ONCE__PG_SCHEMA, OURS },    /* undefined_table */
+	{ "42703", ONCE__PG_SCHEMA, OURS },    /* undefined_column */
+	{ "42501", ONCE__PG_ENVIRONMENT, HANDLERS },
+	{ "3F000", ONCE__PG_ENVIRONMENT, HANDLERS },
+	{ "42P01", ONCE__PG_ENVIRONMENT, HANDLERS },
+	{ "42703", ONCE__PG_ENVIRONMENT, HANDLERS },
+	{ "42883", ONCE__PG_ENVIRONMENT, HANDLERS }, /* undefined_function */
 };
 /* clang-format on */
 
 static enum once__pg_class classify(const char *sqlstate, size_t tag)
 {
+	enum whose other = tag == ONCE__PG_OURS ? HANDLERS : OURS;
+
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (strncmp(sqlstate, classes[i].prefix,
-			    strlen(classes[i].prefix)) == 0 &&
-		    (tag == ONCE__PG_OURS || !classes[i].ours))
+		if (once__sqlstate_is(sqlstate, classes[i].prefix) &&
+		    classes[i].whose != other)
 			return classes[i].class;
 	return ONCE__PG_MESSAGE;
 }
@@ -95,11 +112,6 @@ static bool is_field(const PGresult *res, int field, const char *text)
 	return value != NULL && strcmp(value, text) == 0;
 }
 
-static bool is_of_class(const char *sqlstate, const char *class)
-{
-	return strncmp(sqlstate, class, strlen(class)) == 0;
-}
-
 /* The parameters of a prepared statement keep the types that they had. If a
  * column has another one now, the statement fits no more (the error tells a
  * place in its text), or takes for wrong what would be right. That can't be
@@ -112,10 +124,10 @@ static bool may_be_outdated(const struct once__pg *pg,
 
 	if (statement->transaction == pg->transactions)
 		return false;
-	if (is_of_class(sqlstate, "42"))
+	if (once__sqlstate_is(sqlstate, "42"))
 		return PQresultErrorField(res, PG_DIAG_STATEMENT_POSITION) !=
 		       NULL;
-	return is_of_class(sqlstate, "22") &&
+	return once__sqlstate_is(sqlstate, "22") &&
 	       clock_ms() - statement->prepared_ms >= TRUSTED_MS;
 }
 
@@ -124,8 +136,10 @@ static bool may_be_outdated(const struct once__pg *pg,
 static void excuse(struct once__pg *pg, const struct once__pg_owed *owed,
 		   const PGresult *res)
 {
-	if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
-	    is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
+	if (pg->cancelled && once__sqlstate_is(pg->failure.sqlstate, "57014")) {
+		pg->failure.class = ONCE__PG_REPEAT;
+	} else if (is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "FATAL") ||
+		   is_field(res, PG_DIAG_SEVERITY_NONLOCALIZED, "PANIC")) {
 		pg->failure.class = ONCE__PG_SERVER;
 	} else if (owed->statement != NULL &&
 		   is_field(res, PG_DIAG_SOURCE_FUNCTION,
@@ -178,6 +192,7 @@ enum once_status once__pg_error(const struct once__pg *pg,
 		[ONCE__PG_MESSAGE] = ONCE_BUG,
 		[ONCE__PG_REPEAT] = ONCE_TRANSIENT,
 		[ONCE__PG_LOCKED] = ONCE_TRANSIENT,
+		[ONCE__PG_ENVIRONMENT] = ONCE_TRANSIENT,
 		[ONCE__PG_SERVER] = ONCE_TRANSIENT,
 		[ONCE__PG_SCHEMA] = ONCE_CONFIG,
 		[ONCE__PG_RIGHTS] = ONCE_DENIED,

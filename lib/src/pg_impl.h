@@ -54,6 +54,9 @@ struct once__pg {
 
 	once__pg_meanwhile_f *meanwhile; /* NULL: nothing */
 	void *meanwhile_arg;
+	once__pg_impatient_f *impatient; /* NULL: nobody */
+	void *impatient_arg;
+	bool cancelled; /* in this transaction, by us */
 
 	/* the settings, by name: see pg_settings.c */
 	struct once__pg_array names;

@@ -16,6 +16,7 @@ struct once__move {
 	const struct once_record *last; /* of those ended: the anchor; NULL */
 	bool stopped;     /* a message of it waits: later ones are held */
 	bool was_stopped; /* by an earlier transaction of this run */
+	bool braked;      /* in a try: see batch_brake.c */
 };
 
 struct once__partition {

@@ -3,8 +3,10 @@
 #include "route.h"
 
 #include "bytes.h"
+#include "clock.h"
 #include "error.h"
 #include "key_template.h"
+#include "pg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +121,36 @@ static enum once_status copy_settings(struct once_settings *settings,
 	return ONCE_OK;
 }
 
+static bool is_sqlstate(const char *text)
+{
+	size_t size = strlen(text);
+
+	return (size == 2 || size == 5) &&
+	       strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == size;
+}
+
+static enum once_status copy_never(struct once_route *route,
+				   const struct once_route_options *options,
+				   struct once_error *err)
+{
+	route->never = calloc(options->never_count + 1, sizeof(*route->never));
+	if (route->never == NULL)
+		return error_no_memory(err);
+	for (size_t i = 0; i < options->never_count; i++) {
+		if (!is_sqlstate(options->never[i]))
+			return error_set(
+				err, ONCE_INVALID,
+				"\"%s\" is not an SQLSTATE; write five "
+				"characters like 23505, or two for a "
+				"class like 22",
+				options->never[i]);
+		memcpy(route->never[i], options->never[i],
+		       strlen(options->never[i]) + 1);
+	}
+	route->never_count = options->never_count;
+	return ONCE_OK;
+}
+
 static enum once_status fill(struct once_route *route,
 			     const struct once_route_options *options,
 			     struct once_error *err)
@@ -129,8 +161,11 @@ static enum once_status fill(struct once_route *route,
 
 	route->name = strdup(options->name);
 	route->scope = strdup(options->scope);
-	if (route->name == NULL || route->scope == NULL)
+	route->shared = calloc(1, sizeof(*route->shared));
+	if (route->name == NULL || route->scope == NULL ||
+	    route->shared == NULL)
 		return error_no_memory(err);
+	once__turns_init(&route->shared->turns);
 	route->on_bad_key = options->on_bad_key;
 	route->on_conflict = options->on_conflict;
 	route->max_attempts = options->max_attempts;
@@ -138,6 +173,7 @@ static enum once_status fill(struct once_route *route,
 	route->first_delay_ms = options->first_delay_ms;
 	route->max_delay_ms = options->max_delay_ms;
 	route->max_crashes = options->max_crashes;
+	route->halt_after_dead = options->halt_after_dead;
 	route->timeout_ms = options->timeout_ms;
 	route->handler = options->handler;
 	status = parse_key("msg_id", msg_id, &route->msg_id, err);
@@ -146,6 +182,8 @@ static enum once_status fill(struct once_route *route,
 				   err);
 	if (status == ONCE_OK)
 		status = parse_fingerprint(route, options->fingerprint, err);
+	if (status == ONCE_OK)
+		status = copy_never(route, options, err);
 	if (status == ONCE_OK)
 		status = copy_settings(&route->settings, options, err);
 	return status;
@@ -186,17 +224,34 @@ void once_route_destroy(struct once_route *route)
 	for (size_t i = 0; i < route->settings.count; i++)
 		free(route->settings.pairs[i]);
 	free(route->settings.pairs);
+	free(route->never);
 	once__template_destroy(route->msg_id);
 	once__template_destroy(route->biz_id);
 	once__template_destroy(route->fingerprint);
+	if (route->shared != NULL)
+		once__turns_fini(&route->shared->turns);
+	free(route->shared);
 	free(route->scope);
 	free(route->name);
 	free(route);
 }
 
+int once_route_takes_turns(const struct once_route *route)
+{
+	return once__turns_are_on(&route->shared->turns, clock_ms());
+}
+
 const char *once_route_name(const struct once_route *route)
 {
 	return route->name;
+}
+
+bool once__route_never(const struct once_route *route, const char *sqlstate)
+{
+	for (size_t i = 0; i < route->never_count; i++)
+		if (once__sqlstate_is(sqlstate, route->never[i]))
+			return true;
+	return false;
 }
 
 /* ---- keys ---- */

@@ -1,10 +1,11 @@
-/* route.h - what makes two messages the same, and who handles them. Immutable;
- * any thread. */
+/* route.h - what makes two messages the same, and who handles them. Immutable,
+ * but for what is `shared`; any thread. */
 #ifndef ONCE__ROUTE_H
 #define ONCE__ROUTE_H
 
 #include "hash.h"
 #include "reading.h"
+#include "turns.h"
 
 #include <once/once.h>
 #include <stdbool.h>
@@ -23,6 +24,20 @@ struct once_settings {
 	char *refusal; /* NULL: not refused. Of a session's copy. */
 };
 
+/* So many dead of one cause, with none that was handled in between. */
+struct once__streak {
+	enum once_cause cause;
+	unsigned count;
+};
+
+/* What the sessions of a route tell each other. */
+struct once__route_shared {
+	struct once__turns turns;
+	_Atomic struct once__streak streak;
+	atomic_uint commits;    /* of handled messages */
+	atomic_uint suspicions; /* see suspect.h */
+};
+
 struct once_route {
 	char *name;
 	char *scope;
@@ -38,9 +53,13 @@ struct once_route {
 	int64_t first_delay_ms;
 	int64_t max_delay_ms;
 	unsigned max_crashes;
+	char (*never)[6]; /* SQLSTATEs or their classes */
+	size_t never_count;
+	unsigned halt_after_dead; /* 0: never */
 	int64_t timeout_ms;
 	const struct once_handler *handler;
 	struct once_settings settings;
+	struct once__route_shared *shared;
 };
 
 /* once_route_create() without a look at the handler. */
@@ -61,6 +80,9 @@ enum once_status once__route_keys(const struct once_route *route,
 				  struct once__reading *reading,
 				  struct once__keys *ret_keys,
 				  struct once_error *err);
+
+/* Is a statement that failed so hopeless? */
+bool once__route_never(const struct once_route *route, const char *sqlstate);
 
 /* Two fingerprints that can be compared and differ. */
 bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b);

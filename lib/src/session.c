@@ -125,8 +125,11 @@ static bool copy_options(struct once_session *session,
 	session->consumer_ids =
 		calloc(count + 1, sizeof(*session->consumer_ids));
 	session->restores = calloc(count + 1, sizeof(*session->restores));
+	session->turns = calloc(count + 1, sizeof(*session->turns));
+	session->streaks = calloc(count + 1, sizeof(*session->streaks));
 	if (session->conninfo == NULL || session->routes == NULL ||
 	    session->instances == NULL || session->consumer_ids == NULL ||
+	    session->streaks == NULL || session->turns == NULL ||
 	    session->restores == NULL)
 		return false;
 	for (size_t i = 0; i < count; i++)
@@ -171,6 +174,8 @@ void once_session_destroy(struct once_session *session)
 	arena_fini(&session->arenas[0]);
 	arena_fini(&session->arenas[1]);
 	free(session->restores);
+	free(session->turns);
+	free(session->streaks);
 	free(session->consumer_ids);
 	free(session->instances);
 	free(session->routes);

@@ -11,6 +11,7 @@
 #include "pg.h"
 #include "position.h"
 #include "route.h"
+#include "suspect.h"
 
 struct once__batch;
 
@@ -38,6 +39,8 @@ struct once_session {
 	size_t opened;         /* instances that open() has made */
 	int64_t *consumer_ids; /* by route; 0: not asked yet */
 	bool *restores;        /* by route: settings, after each call */
+	struct once__streak *streaks; /* by route, of one try */
+	char *turns;                  /* the same: see batch_turns.c */
 
 	struct once__pg *pg; /* NULL: not connected */
 	unsigned connections;
@@ -51,6 +54,9 @@ struct once_session {
 	struct once__current_call current_call;
 	atomic_llong moved_ms;         /* see once_session_moved_ms() */
 	size_t fit;                    /* see once__batch_fit() */
+	struct once__suspects suspects;
+	size_t most_at_once; /* after a session was lost, nobody knows why; 0:
+				no limit */
 	struct once__batch *unsettled; /* in its arena; NULL: none */
 	struct once__batch *prepared;  /* in the other one; NULL: none */
 	bool in_hand;                  /* once.in_hand may have a row of ours */

@@ -250,11 +250,27 @@ static enum once_status postpone(struct once_session *session,
 	return once__session_finish(session, once__pg_wait(session->pg), err);
 }
 
+/* It failed with what looks like the server's fault. If the server takes this,
+ * it is less likely to be; and others get their turn. */
+static enum once_status step_aside(struct once_session *session,
+				   const struct once_item *item,
+				   struct once_error *err)
+{
+	struct once_error unread;
+	enum once_status status = postpone(session, item, &unread);
+
+	if (status != ONCE_OK)
+		return err->status;
+	atomic_fetch_add(&session->routes[item->route]->shared->commits, 1);
+	return ONCE_OK;
+}
+
 static enum once_status run(struct once_session *session,
 			    struct once_item *item,
 			    struct once_run_stats *ret_stats,
 			    struct once_error *err)
 {
+	unsigned suspected = session->suspects.count;
 	enum once_status status =
 		once_session_run(session, item, 1, ret_stats, err);
 
@@ -264,6 +280,8 @@ static enum once_status run(struct once_session *session,
 		status = once_session_settle(session, item, 1, err);
 	if (status == ONCE_OK && item->ending == ONCE_PAUSED_ENDING)
 		status = postpone(session, item, err);
+	if (status == ONCE_TRANSIENT && session->suspects.count != suspected)
+		return step_aside(session, item, err);
 	return status;
 }
 

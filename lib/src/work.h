@@ -10,6 +10,8 @@
 
 #define ONCE__NO_STRAND SIZE_MAX
 
+struct once__suspect;
+
 /* A mark found under a work's key. */
 struct once__hit {
 	struct once__mark mark;
@@ -25,6 +27,9 @@ struct once__work {
 	struct once_message msg;
 	struct once__reading reading; /* the message's */
 	enum once_ending decided;     /* PENDING: nothing, try it */
+	bool met_lock;                /* and was tried again for it */
+	struct once__suspect
+		*suspect; /* it is tried alone; NULL: it isn't one */
 	struct once__row_key row_key; /* where there is a prefilter */
 	const struct once__hit *hit;  /* NULL: none */
 
@@ -34,6 +39,7 @@ struct once__work {
 	bool known;               /* the hit is proved */
 	bool claimed;
 	bool lost;                /* to a row in the log */
+	bool shares;              /* it has rows in a collected statement */
 	struct once__keys stored; /* that row's */
 	int64_t stored_age_ms;
 	struct once_bytes stored_result;

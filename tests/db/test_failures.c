@@ -122,21 +122,29 @@ START_TEST(a_statement_is_cut_off_at_the_routes_timeout)
 }
 END_TEST
 
+/* It is asked for long: mostly it is others who make it fail. */
 START_TEST(who_makes_every_repetition_fail_is_blamed_in_the_end)
 {
+	unsigned runs = 0;
+
 	statement = "DO $$ BEGIN RAISE EXCEPTION SQLSTATE '40001'; END $$";
 	trial_poison = send_it;
 	run_with_poison_at(2, 4);
+	while (mail.items[2].ending == ONCE_PAUSED_ENDING && runs++ < 20) {
+		ck_assert_int_eq(mail.items[2].cause, ONCE_CAUSE_LOCKED);
+		ck_assert_uint_ge(trial.stats.repeated, 10);
+		ck_assert_int_eq(effects(), 3);
+		mail.items[2].ending = ONCE_PENDING_ENDING;
+		trial_run(&trial, &mail, ONCE_OK);
+	}
+	ck_assert_uint_ge(runs, 5);
 	expect_failed(2, "40001");
-	ck_assert_uint_ge(trial.stats.repeated, 10);
 }
 END_TEST
 
-START_TEST(a_handlers_missing_table_is_its_own_fault)
+START_TEST(a_handlers_wrong_statement_is_its_own_fault)
 {
 	static const char *const wrong[][2] = {
-		{ "INSERT INTO nowhere VALUES (1)", "42P01" },
-		{ "SELECT no_column FROM effect", "42703" },
 		{ "SELEKT", "42601" },
 		{ "DO $$ BEGIN RAISE SQLSTATE 'XX000'; END $$", "XX000" },
 		{ "VACUUM", "25001" },
@@ -542,8 +550,8 @@ int main(void)
 	tcase_add_test(tests, a_statement_is_cut_off_at_the_routes_timeout);
 	tcase_add_test(tests,
 		       who_makes_every_repetition_fail_is_blamed_in_the_end);
-	tcase_add_loop_test(tests, a_handlers_missing_table_is_its_own_fault, 0,
-			    5);
+	tcase_add_loop_test(tests, a_handlers_wrong_statement_is_its_own_fault,
+			    0, 3);
 	tcase_add_test(tests, a_text_parameter_with_a_nul_is_refused);
 	tcase_add_test(tests, done_after_an_error_that_was_seen_is_dead);
 	tcase_add_test(tests, a_handler_may_turn_an_error_into_a_verdict);

@@ -7,6 +7,7 @@
 #include "suite.h"
 
 #include <http_get.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -169,6 +170,89 @@ START_TEST(an_idle_process_that_is_killed_has_died_of_nothing)
 END_TEST
 
 /* A clean stop, a rebalance, a lost connection: none of them is a crash. */
+static const struct {
+	const char *act;
+	const char *said;
+	int code; /* of exit(); -1: a signal */
+} crashes[] = {
+	{ "segv", "the handler of effect crashed with SIGSEGV at ", -1 },
+	{ "abort", "the handler of effect crashed with SIGABRT at ", -1 },
+	{ "overflow", "the handler of effect crashed with SIGSEGV at ", -1 },
+	{ "exit", "the handler of effect ended the process with exit() at ",
+	  3 },
+};
+
+START_TEST(a_crash_names_its_handler_and_its_message)
+{
+	struct letter letters[] = {
+		{ 0, "m0", "b0", NULL, "v" },
+		{ 0, "m1", "b1", crashes[_i].act, "v" },
+	};
+	struct onced_options options = { .lanes = "1" };
+	struct onced_fixture fixture;
+	struct onced onced;
+	char place[300];
+
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send(&fixture, letters, COUNT(letters));
+	onced_start(&onced, NULL);
+	ck_assert_int_eq(onced_wait(&onced, WAIT_MS) == crashes[_i].code,
+			 crashes[_i].code != -1);
+	snprintf(place, sizeof(place), "%s%s[0] offset 1", crashes[_i].said,
+		 fixture.kafka.topic);
+	ck_assert_msg(onced_has_logged(&onced, place), "%s", place);
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, COUNT(letters));
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+static void wait_for_dead(struct onced_fixture *fixture, int64_t attempts)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM once.parked WHERE state = 'dead' "
+		 "AND cause = 'attempts' AND attempts = %lld",
+		 (long long)attempts);
+	onced_fixture_wait_for(fixture, sql, 1, WAIT_MS);
+}
+
+/* First as the next of its partition, then, redriven, as a parked one, which
+ * all lanes take in turn. */
+START_TEST(a_message_that_ends_its_session_is_parked_and_the_rest_flows)
+{
+	static const struct letter cutter = { 0, "m0", "b0", "cut", "v" };
+	struct onced_options options = { .lanes = "4" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 4);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_fixture_send(&fixture, &cutter, 1);
+	onced_fixture_send_series(&fixture, 1, 200);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	wait_for_dead(&fixture, 3);
+	onced_fixture_check_effects(&fixture, 200);
+	pg_fixture_run(
+		&fixture.pg,
+		"UPDATE once.parked SET state = 'waiting', attempts = 0, "
+		"retry_at = now()");
+	wait_for_dead(&fixture, 3);
+	onced_fixture_send_series(&fixture, 201, 100);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 300);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 START_TEST(what_was_stopped_cleanly_makes_nobody_careful)
 {
 	struct onced_fixture fixture;
@@ -277,6 +361,11 @@ int main(void)
 		a_parked_message_that_kills_its_process_is_dead_after_as_many);
 	tcase_add_test(tests,
 		       an_idle_process_that_is_killed_has_died_of_nothing);
+	tcase_add_test(
+		tests,
+		a_message_that_ends_its_session_is_parked_and_the_rest_flows);
+	tcase_add_loop_test(tests, a_crash_names_its_handler_and_its_message, 0,
+			    4);
 	tcase_add_test(tests, what_was_stopped_cleanly_makes_nobody_careful);
 	tcase_add_test(tests,
 		       a_handler_that_does_not_return_is_told_and_cut_off);

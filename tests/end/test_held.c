@@ -7,6 +7,8 @@
 #include "suite.h"
 
 #include <clock.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	WAIT_MS = 30000,
@@ -112,6 +114,54 @@ START_TEST(a_handled_message_that_comes_twenty_times_more_parks_nothing)
 }
 END_TEST
 
+static int64_t count_lines(struct onced *onced, const char *text)
+{
+	char *log = read_file(onced->log);
+	int64_t count = 0;
+
+	for (const char *at = strstr(log, text); at != NULL;
+	     at = strstr(at + 1, text))
+		count++;
+	free(log);
+	return count;
+}
+
+/* With one attempt, each message that is tried in vain would be dead. */
+START_TEST(a_missing_table_holds_its_partitions_until_it_is_there)
+{
+	struct onced_options options = { .attempts = "1" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	onced_fixture_without_monitor(&fixture);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_send_series(&fixture, 0, 10);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	pg_fixture_run(&fixture.pg, "ALTER TABLE effect RENAME TO away");
+	onced_fixture_send_series(&fixture, 10, 10);
+	onced_wait_until_not_ready(&onced, "create the table", WAIT_MS);
+	onced_check_not_ready(&onced, WATCH_MS);
+	pg_fixture_run(&fixture.pg, "ALTER TABLE away RENAME TO effect");
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	onced_fixture_check_effects(&fixture, 20);
+	ck_assert_int_eq(
+		pg_fixture_get_int64(&fixture.pg,
+				     "SELECT count(*) FROM once.parked"),
+		0);
+	ck_assert_int_eq(count_lines(&onced, "cause=environment"), PARTITIONS);
+	ck_assert_int_eq(count_lines(&onced, "the partition goes on"),
+			 PARTITIONS);
+	ck_assert_int_gt(onced_get_metric(&onced, "onced_paused_total",
+					  "cause=\"environment\""),
+			 PARTITIONS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("held back");
@@ -124,6 +174,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_handled_message_that_comes_twenty_times_more_parks_nothing);
+	tcase_add_test(tests,
+		       a_missing_table_holds_its_partitions_until_it_is_there);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -10,10 +10,15 @@
  *	           file "hang"
  *	kill       kills the process, once: it leaves a file "killed"
  *	die        kills the process, always
+ *	segv, abort, exit, overflow
+ *	           crashes the process so, once: as kill
+ *	cut        ends its own session, always
  *	broken     REJECT while there is no file "fixed"; then as hang
- *	hot        changes two rows that many others change as well, in any
- *order leave      leaves settings of the session changed slow       takes 150
- *ms
+ *	hot        changes two rows that many others change, in any order
+ *
+ *	leave      leaves settings of the session changed
+ *
+ *	slow       takes 150 ms
  *
  * Settings: directory (of those files), delay_ms (what a call takes).
  */
@@ -104,6 +109,34 @@ static void change_hot_rows(const struct once_message *msg,
 		  ONCE_PARAMS(number(numbers[1], (place * 5 + 1) % 16)));
 }
 
+static int is_crash(const char *what)
+{
+	return strcmp(what, "segv") == 0 || strcmp(what, "abort") == 0 ||
+	       strcmp(what, "exit") == 0 || strcmp(what, "overflow") == 0;
+}
+
+/* Not a loop, for the compiler. */
+static int fill_stack(volatile char *before, int depth)
+{
+	volatile char room[4096];
+
+	room[0] = before[0];
+	return depth < 0 ? 0 : fill_stack(room, depth + 1) + room[0];
+}
+
+static void crash(const char *what)
+{
+	volatile char first[1] = { 1 };
+
+	if (strcmp(what, "segv") == 0)
+		raise(SIGSEGV);
+	if (strcmp(what, "abort") == 0)
+		abort();
+	if (strcmp(what, "exit") == 0)
+		exit(3);
+	(void)fill_stack(first, 0);
+}
+
 static enum once_verdict act(const struct effect *self, const char *what,
 			     const struct once_message *msg,
 			     struct once_call *call)
@@ -127,6 +160,11 @@ static enum once_verdict act(const struct effect *self, const char *what,
 		raise(SIGKILL);
 	if (strcmp(what, "die") == 0)
 		raise(SIGKILL);
+	if (strcmp(what, "cut") == 0)
+		once_send(call, "SELECT pg_terminate_backend(pg_backend_pid())",
+			  ONCE_NO_PARAMS);
+	if (is_crash(what) && put_file(self, "killed"))
+		crash(what);
 	if (strcmp(what, "pause") == 0 && is_there(self, "pause"))
 		return ONCE_PAUSE;
 	if (strcmp(what, "recover") == 0 && once_attempt(call) < 3)

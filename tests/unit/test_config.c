@@ -209,6 +209,9 @@ static const struct broken {
 	{ GOOD "    settings:\n      currency: EUR\n", ":9:5", "settings must be a list", "- name=value" },
 	{ GOOD "    settings:\n      - currency: EUR\n", ":10:9", "isn't name=value", "- name=value" },
 	{ GOOD "    settings:\n      - currency=EUR\n      - currency=USD\n", ":11:9", "\"currency\" twice", "keep one" },
+	{ GOOD "    retry:\n      never: [2350]\n", ":10:15", "not an SQLSTATE", "like 23505" },
+	{ GOOD "    retry:\n      never: [\"22\", 23505, 22]\n", ":10:28", "\"22\" twice", "keep one" },
+	{ GOOD "    retry:\n      never: 22\n", ":10:14", "never must be a list", "never: [22, 23502" },
 	{ GOOD "    settings: [a = b]\n", ":9:16", "isn't name=value", "without spaces" },
 	/* values */
 	{ GOOD "lanes: no\n", ":9:8", "lanes is \"no\": not a number", "whole number" },
@@ -963,6 +966,8 @@ START_TEST(units_are_understood)
 	ck_assert_uint_eq(cfg->routes[0].retry.max_attempts, 0);
 	ck_assert_int_eq(cfg->routes[0].retry.first_delay_ms, 250);
 	ck_assert_int_eq(cfg->routes[0].retry.max_delay_ms, 7200000);
+	ck_assert_uint_eq(cfg->routes[0].retry.never_count, 4);
+	ck_assert_str_eq(cfg->routes[0].retry.never[3], "23514");
 	ck_assert_uint_eq(cfg->batch.max_bytes, 65536);
 	ck_assert_int_eq(cfg->shutdown_timeout_ms, 120000);
 	ck_assert_int_eq(cfg->retention_ms, -1);

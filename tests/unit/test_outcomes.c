@@ -79,6 +79,7 @@ END_TEST
 START_TEST(each_row_is_named_by_the_function_that_decides_it)
 {
 	static const char *const files[] = { "lib/src/batch.c",
+					     "lib/src/batch_brake.c",
 					     "lib/src/batch_handle.c",
 					     "lib/src/batch_make.c",
 					     "lib/src/batch_try.c",

@@ -54,6 +54,13 @@ struct once_route_options {
 	int64_t first_delay_ms; /* of a parked one's next attempt; doubles, */
 	int64_t max_delay_ms;   /* up to this */
 	unsigned max_crashes;   /* processes that died on it; 0: no limit */
+	/* SQLSTATEs ("23505"), or classes of them ("22"), of a statement that
+	 * will never succeed: no further attempt. Copied. */
+	const char *const *never;
+	size_t never_count;
+	/* After so many dead ones of one cause in a row, in all sessions, the
+	 * strand of the next one stops: HALTED. 0: never. */
+	unsigned halt_after_dead;
 	int64_t timeout_ms;     /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
 	const char *const *settings;        /* "name=value" each; copied */
@@ -69,6 +76,9 @@ ONCE_API enum once_status once_route_create(
 	struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API void once_route_destroy(struct once_route *route);
 ONCE_API const char *once_route_name(const struct once_route *route);
+/* Its transactions run one after the other, in all sessions, for they have met
+ * deadlocks. Threads: any. */
+ONCE_API int once_route_takes_turns(const struct once_route *route);
 
 /* The keys that a route would make, for looking at messages beforehand: no
  * handler is asked for, no database. Threads: one. */
@@ -345,12 +355,16 @@ struct once_strand {
 	X(REJECTED,    "rejected")    /* the handler said so */          \
 	X(ASKED,       "asked")       /* the handler wants a retry */    \
 	X(STATEMENT,   "statement")   /* one of its statements failed */ \
+	X(PERMANENT,   "permanent")   /* one failed as it always will */ \
 	X(ATTEMPTS,    "attempts")    /* max_attempts reached */         \
 	X(HIDDEN,      "hidden_error") /* DONE after a failed statement */ \
 	X(TRANSACTION, "transaction") /* it ended the transaction */     \
 	X(VERDICT,     "bad_verdict") /* it returned no verdict */       \
 	X(TIMEOUT,     "timeout")     /* the call took too long */       \
-	X(CRASHED,     "crashed")     /* max_crashes reached */
+	X(CRASHED,     "crashed")     /* max_crashes reached */          \
+	X(ENVIRONMENT, "environment") /* a right or a table is missing */ \
+	X(LOCKED,      "locked")      /* somebody holds a lock */         \
+	X(DEAD_ROW,    "many_dead")   /* halt_after_dead in a row were dead */
 /* clang-format on */
 
 enum once_ending {
