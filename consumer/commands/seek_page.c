@@ -99,9 +99,9 @@ static void add_lines(struct seek_page *page, int32_t partition, int64_t from,
 		add_move(page, from, to);
 	if (place->log == SEEK_LOG_UNPROVEN)
 		text_adds(&page->text,
-			  "    that this is the log that it was in can't be "
-			  "proved, the message handled last isn't there; if "
-			  "the topic was made again, say --another-log\n");
+			  "    could not verify that this is the same log: "
+			  "the message handled last has been removed; if the "
+			  "topic was made again, add --another-log\n");
 	add_memory(page, place, from);
 }
 

@@ -41,9 +41,9 @@ static void judge(struct source *source, struct source_partition *partition,
 	}
 	if (policy == KAFKA_POLICY_HIDDEN)
 		log_warning(PARTITION_FIELDS(partition),
-			    "Kafka doesn't tell the topic's cleanup.policy; "
-			    "with the right to DESCRIBE_CONFIGS a topic that "
-			    "was made again would be seen here");
+			    "could not read the topic's cleanup.policy, so "
+			    "whether the topic was made again isn't verified; "
+			    "grant DESCRIBE_CONFIGS on the topic");
 	source_open_past_anchor(source, partition);
 }
 
@@ -68,8 +68,8 @@ static void take_answer(struct source *source)
 			judge(source, at, policy);
 	if (policy == KAFKA_POLICY_UNANSWERED)
 		log_warning(LOG_FIELDS(LOG_TEXT("topic", source->policy_of)),
-			    "Kafka doesn't tell the topic's cleanup.policy "
-			    "now; asking again in %d ms",
+			    "could not read the topic's cleanup.policy; "
+			    "retrying in %d ms",
 			    AGAIN_MS);
 	source->policy_of = NULL;
 	source->ask_policy_at_ms = clock_ms() + AGAIN_MS;

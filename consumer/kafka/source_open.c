@@ -150,8 +150,8 @@ static bool start_at_first(struct source *source,
 		return false;
 	if (first < end)
 		log_warning(PARTITION_FIELDS(partition),
-			    "it has no position anywhere: starting at its "
-			    "first message, %lld; its log ends at %lld",
+			    "no position anywhere: starting at the first "
+			    "message, %lld; the log ends at %lld",
 			    (long long)first, (long long)end);
 	return start_at(partition, first);
 }
@@ -271,8 +271,8 @@ static bool resolve(struct source *source, struct source_partition *partition)
 	 * since: Kafka's offset is ahead of that. */
 	if (partition->first_next >= 0) {
 		log_warning(PARTITION_FIELDS(partition),
-			    "the database has no position of it any more: "
-			    "starting at %lld, where this process began",
+			    "the position in the database is gone: starting "
+			    "at %lld, where this process began",
 			    (long long)partition->first_next);
 		return start_at(partition, partition->first_next);
 	}
@@ -281,7 +281,7 @@ static bool resolve(struct source *source, struct source_partition *partition)
 		return false;
 	if (committed >= 0) {
 		log_info(PARTITION_FIELDS(partition),
-			 "it has no position in the database: starting at "
+			 "no position in the database: starting at "
 			 "%lld, the group's offset in Kafka",
 			 (long long)committed);
 		return start_at(partition, committed);

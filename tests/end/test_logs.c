@@ -65,7 +65,7 @@ static void make_topic_again(struct onced_fixture *fixture, int64_t count)
 		onced_fixture_send_series(fixture, 1000, count);
 }
 
-static void seek_to_the_beginning(struct onced *onced)
+static void seek_to_the_beginning_with(struct onced *onced, const char *more)
 {
 	const char *const seek[] = { "seek",
 				     "-c",
@@ -74,9 +74,15 @@ static void seek_to_the_beginning(struct onced *onced)
 				     onced->fixture->kafka.topic,
 				     "--to",
 				     "earliest",
+				     more,
 				     NULL };
 
 	ck_assert_int_eq(onced_call(onced, seek), 0);
+}
+
+static void seek_to_the_beginning(struct onced *onced)
+{
+	seek_to_the_beginning_with(onced, NULL);
 }
 
 static void check_after_a_seek(struct onced *onced, int64_t count)
@@ -529,6 +535,33 @@ START_TEST(a_removed_anchor_proves_nothing_and_halts_nothing)
 }
 END_TEST
 
+static int64_t log_generation(struct onced_fixture *fixture)
+{
+	return pg_fixture_get_int64(&fixture->pg,
+				    "SELECT log_generation FROM once.position");
+}
+
+/* Nor does it to a seek: only the person can know. */
+START_TEST(where_the_anchor_was_removed_a_person_says_if_it_is_another_log)
+{
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	start_and_handle(&fixture, &onced);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_send_series(&fixture, HANDLED, 5);
+	delete_records(&fixture, HANDLED);
+	seek_to_the_beginning_with(&onced, "--dry-run");
+	onced_check_output(&onced, "could not verify");
+	seek_to_the_beginning_with(&onced, "--another-log");
+	onced_check_output(&onced, "in another log");
+	ck_assert_int_eq(log_generation(&fixture), 1);
+	seek_to_the_beginning(&onced);
+	ck_assert_int_eq(log_generation(&fixture), 1);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 /* The anchor is the last message of the log, read and thrown away. */
 START_TEST(an_equal_anchor_is_not_handled_again)
 {
@@ -580,6 +613,9 @@ int main(void)
 		       a_commit_while_the_log_is_suspected_hides_nothing);
 	tcase_add_test(tests,
 		       a_removed_anchor_proves_nothing_and_halts_nothing);
+	tcase_add_test(
+		tests,
+		where_the_anchor_was_removed_a_person_says_if_it_is_another_log);
 	tcase_add_test(tests, an_equal_anchor_is_not_handled_again);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -273,8 +273,8 @@ START_TEST(a_new_group_starts_at_the_beginning_unless_told_otherwise)
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_fixture_check_effects(&fixture, 10);
 	onced_wait_for_log(&onced,
-			   "starting at its first message, 0; its log "
-			   "ends at 5",
+			   "starting at the first message, 0; the "
+			   "log ends at 5",
 			   WAIT_MS);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
