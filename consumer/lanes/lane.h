@@ -35,7 +35,7 @@ struct lane_view {
 			     call began, the database answered */
 	struct once_current_call call; /* of a handler; began_ms 0: none */
 	char trouble[512];             /* "" or why it waits */
-	bool outdated; /* by the schema: it won't work again by itself */
+	bool outdated;    /* by the schema: it won't work again by itself */
 	char waits[1024]; /* a line for each partition that waits for what only
 			     a person can give; "": none does */
 };

@@ -49,7 +49,7 @@ struct once__batch {
 	int64_t run_ns;               /* when its run began */
 	const struct once__work *last_called; /* of this try */
 	bool restores_each; /* settings, after each call: see batch_handle.c */
-	struct once__note *notes;     /* of this try: see batch_intercept.c */
+	struct once__note *notes; /* of this try: see batch_intercept.c */
 	size_t note_count;
 	int64_t keys_ns; /* what it took to make it */
 	int64_t prefilter_ns;

@@ -173,8 +173,8 @@ static void cancel(struct once__pg *pg)
 	char unread[256];
 
 	pg->impatient = NULL;
-	pg->cancelled = handle != NULL &&
-			PQcancel(handle, unread, sizeof(unread)) == 1;
+	pg->cancelled =
+		handle != NULL && PQcancel(handle, unread, sizeof(unread)) == 1;
 	PQfreeCancel(handle);
 }
 
@@ -190,8 +190,7 @@ void once__pg_wait_for(struct once__pg *pg, short events)
 			once__pg_give_up(pg);
 			return;
 		}
-		if (pg->impatient != NULL &&
-		    pg->impatient(pg->impatient_arg))
+		if (pg->impatient != NULL && pg->impatient(pg->impatient_arg))
 			cancel(pg);
 		if (next_look_ms(pg, has_asked, silent_ms) > 0)
 			continue;

@@ -35,10 +35,10 @@ struct once_session {
 
 	const struct once_route **routes;
 	size_t route_count;
-	void **instances;      /* by route */
-	size_t opened;         /* instances that open() has made */
-	int64_t *consumer_ids; /* by route; 0: not asked yet */
-	bool *restores;        /* by route: settings, after each call */
+	void **instances;             /* by route */
+	size_t opened;                /* instances that open() has made */
+	int64_t *consumer_ids;        /* by route; 0: not asked yet */
+	bool *restores;               /* by route: settings, after each call */
 	struct once__streak *streaks; /* by route, of one try */
 	char *turns;                  /* the same: see batch_turns.c */
 
@@ -52,8 +52,8 @@ struct once_session {
 	unsigned arena;         /* the one that was taken last */
 	struct arena waiting;   /* of the last parked message taken up */
 	struct once__current_call current_call;
-	atomic_llong moved_ms;         /* see once_session_moved_ms() */
-	size_t fit;                    /* see once__batch_fit() */
+	atomic_llong moved_ms; /* see once_session_moved_ms() */
+	size_t fit;            /* see once__batch_fit() */
 	struct once__suspects suspects;
 	size_t most_at_once; /* after a session was lost, nobody knows why; 0:
 				no limit */

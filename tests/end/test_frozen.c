@@ -66,8 +66,8 @@ START_TEST(a_frozen_process_is_named_by_its_successor_which_then_goes_on)
 	wait_until_stopped(&frozen);
 
 	onced_start(&successor, NULL);
-	onced_wait_until_not_ready(&successor, "application \"onced\", instance ",
-				   WAIT_MS);
+	onced_wait_until_not_ready(&successor,
+				   "application \"onced\", instance ", WAIT_MS);
 	ck_assert(onced_has_logged(&successor, "idle in transaction for"));
 	onced_fixture_wait_for_all(&fixture, WAIT_MS);
 	onced_wait_until_ready(&successor, WAIT_MS);

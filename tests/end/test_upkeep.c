@@ -177,7 +177,8 @@ START_TEST(a_cleaner_that_gets_no_answer_holds_up_no_stop)
 	code = onced_stop(&onced);
 	send_signal(&fixture, SIGCONT);
 	ck_assert_int_eq(code, 0);
-	ck_assert(onced_has_logged(&onced, "the cleaner's session did not end"));
+	ck_assert(
+		onced_has_logged(&onced, "the cleaner's session did not end"));
 	onced_fixture_check_effects(&fixture, SENT);
 	onced_fixture_fini(&fixture);
 	pg_server_destroy(&server);
@@ -334,9 +335,8 @@ START_TEST(a_scope_without_a_route_is_told_and_removed_only_by_name)
 	ck_assert_int_eq(call_gc(&upkeep, "--scope", "old/name"), 64);
 	onced_check_output(&upkeep.onced, "say it with --older-than");
 	ck_assert_int_eq(count_rows(&upkeep), SENT);
-	ck_assert_int_eq(call_gc(&upkeep, "--scope=old/name",
-				 "--older-than=1d"),
-			 0);
+	ck_assert_int_eq(
+		call_gc(&upkeep, "--scope=old/name", "--older-than=1d"), 0);
 	ck_assert_int_eq(count_rows(&upkeep), 0);
 	ck_assert_int_eq(
 		pg_fixture_get_int64(&upkeep.fixture.pg,

@@ -61,7 +61,7 @@ struct once_route_options {
 	/* After so many dead ones of one cause in a row, in all sessions, the
 	 * strand of the next one stops: HALTED. 0: never. */
 	unsigned halt_after_dead;
-	int64_t timeout_ms;     /* one call, its statements included; 0: none */
+	int64_t timeout_ms; /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
 	const char *const *settings;        /* "name=value" each; copied */
 	size_t setting_count;
@@ -226,8 +226,8 @@ struct once_session_options {
 				handlers; then it is committed, and the run
 				ends; 0: no limit */
 	struct once_limits limits;
-	unsigned lane;       /* tells an instance's sessions apart */
-	once_log_f *log;     /* NULL: silence */
+	unsigned lane;   /* tells an instance's sessions apart */
+	once_log_f *log; /* NULL: silence */
 	void *log_arg;
 	once_meanwhile_f *meanwhile; /* NULL: nothing */
 	void *meanwhile_arg;
