@@ -9,7 +9,8 @@
  * The promise: within one scope a handler's database writes take effect once
  * per msg_id and once per biz_id, however often a message is given.
  *
- * Threads: routes are immutable after once_route_create() and shared freely. A
+ * Threads: routes are shared freely after once_route_create(): what their
+ * sessions tell each other through them is atomic or locked. A
  * session belongs to the thread that made it.
  */
 #ifndef ONCE_ONCE_H
@@ -61,7 +62,7 @@ struct once_route_options {
 	/* After so many dead ones of one cause in a row, in all sessions, the
 	 * strand of the next one stops: HALTED. 0: never. */
 	unsigned halt_after_dead;
-	int64_t timeout_ms;     /* one call, its statements included; 0: none */
+	int64_t timeout_ms; /* one call, its statements included; 0: none */
 	const struct once_handler *handler; /* outlives the route */
 	const char *const *settings;        /* "name=value" each; copied */
 	size_t setting_count;
