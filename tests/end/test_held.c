@@ -162,6 +162,41 @@ START_TEST(a_missing_table_holds_its_partitions_until_it_is_there)
 }
 END_TEST
 
+static int64_t count_parked(struct onced_fixture *fixture)
+{
+	return pg_fixture_get_int64(&fixture->pg,
+				    "SELECT count(*) FROM once.parked");
+}
+
+/* Each start parks so many more, and no more. */
+START_TEST(so_many_dead_in_a_row_halt_their_partition_until_a_restart)
+{
+	static const struct letter dead = { 0, "m", "b", "reject", "v" };
+	struct onced_options options = { .route = "    halt_after_dead: 5\n" };
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, PARTITIONS);
+	onced_init(&onced, &fixture, &options);
+	for (int i = 0; i < 12; i++)
+		onced_fixture_send(&fixture, &dead, 1);
+	for (int lives = 1; lives <= 2; lives++) {
+		onced_start(&onced, NULL);
+		onced_wait_until_not_ready(
+			&onced, "5 messages in a row ended dead (rejected)",
+			WAIT_MS);
+		ck_assert_int_eq(count_parked(&fixture), 5 * lives);
+		ck_assert_int_eq(onced_stop(&onced), 0);
+	}
+	onced_start(&onced, NULL);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(count_parked(&fixture), 12);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("held back");
@@ -176,6 +211,9 @@ int main(void)
 		a_handled_message_that_comes_twenty_times_more_parks_nothing);
 	tcase_add_test(tests,
 		       a_missing_table_holds_its_partitions_until_it_is_there);
+	tcase_add_test(
+		tests,
+		so_many_dead_in_a_row_halt_their_partition_until_a_restart);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -9,7 +9,8 @@
  * The promise: within one scope a handler's database writes take effect once
  * per msg_id and once per biz_id, however often a message is given.
  *
- * Threads: routes are immutable after once_route_create() and shared freely. A
+ * Threads: routes are shared freely after once_route_create(): what their
+ * sessions tell each other through them is atomic or locked. A
  * session belongs to the thread that made it.
  */
 #ifndef ONCE_ONCE_H
