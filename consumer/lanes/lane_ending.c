@@ -9,6 +9,7 @@
 #include "numbers.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <syslog.h>
 
 enum {
@@ -135,7 +136,8 @@ static bool was_said(struct lane_work *work, const struct strand *strand,
 					     ? item->cause
 					     : ONCE_CAUSE_NONE;
 	return item->ending == ONCE_PAUSED_ENDING &&
-	       item->cause != ONCE_CAUSE_ASKED && said == item->cause;
+	       item->cause != ONCE_CAUSE_ASKED && said == item->cause &&
+	       (strand == NULL || strcmp(strand->why, item->reason) == 0);
 }
 
 static void advance(struct strand *strand)

@@ -6,6 +6,7 @@
 #include "batch.h"
 
 #include "call.h"
+#include "error.h"
 
 enum {
 	LONG_WAIT_MS = 1000 /* for a lock */
@@ -80,6 +81,23 @@ static void take_for_handlers(struct once__pg_failure *failure)
 		failure->class = ONCE__PG_ENVIRONMENT;
 }
 
+/* The server's fault, perhaps; but people want to know where they have to look
+ * if it isn't. */
+static void name_suspect(const struct once__batch *batch,
+			 struct once_error *err)
+{
+	const struct once_record *record;
+
+	if (batch->last.class != ONCE__PG_SERVER ||
+	    batch->last.tag == ONCE__PG_OURS ||
+	    batch->last.tag == ONCE__PG_SHARED)
+		return;
+	record = batch->works[batch->last.tag].msg.record;
+	error_prefix(err, "a statement of message %lld of %s[%d]",
+		     (long long)record->offset, record->topic,
+		     (int)record->partition);
+}
+
 /* NULL: it isn't known. */
 static struct once__work *culprit(struct once__batch *batch, size_t from,
 				  size_t to, bool committing)
@@ -110,6 +128,7 @@ enum once__try once__batch_judge(struct once__batch *batch, size_t from,
 	(void)once__pg_error(batch->session->pg, err);
 	if (committing)
 		take_for_handlers(&batch->last);
+	name_suspect(batch, err);
 	what = judge_class(batch, from, to);
 	work = culprit(batch, from, to, committing);
 	if (what != ONCE__TRY_UNCLEAR || work == NULL)
