@@ -334,9 +334,8 @@ START_TEST(a_scope_without_a_route_is_told_and_removed_only_by_name)
 	ck_assert_int_eq(call_gc(&upkeep, "--scope", "old/name"), 64);
 	onced_check_output(&upkeep.onced, "say it with --older-than");
 	ck_assert_int_eq(count_rows(&upkeep), SENT);
-	ck_assert_int_eq(call_gc(&upkeep, "--scope=old/name",
-				 "--older-than=1d"),
-			 0);
+	ck_assert_int_eq(
+		call_gc(&upkeep, "--scope=old/name", "--older-than=1d"), 0);
 	ck_assert_int_eq(count_rows(&upkeep), 0);
 	ck_assert_int_eq(
 		pg_fixture_get_int64(&upkeep.fixture.pg,
