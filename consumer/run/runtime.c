@@ -249,10 +249,11 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	if (status == ONCE_OK)
 		status = start_admin(runtime, err);
 	if (status == ONCE_OK)
-		status = source_start(runtime->source, runtime->orders, err);
-	if (status == ONCE_OK)
 		status = cleaner_start(cfg, runtime->numbers, &runtime->cleaner,
 				       err);
+	/* Last: once it has begun, only a stop ends it. */
+	if (status == ONCE_OK)
+		status = source_start(runtime->source, runtime->orders, err);
 	return status;
 }
 

@@ -2,12 +2,12 @@
  * Retention is by the database's clock, and what it removes is gone: a clock
  * that is set forward by a month, by a person or by a host that wakes up, would
  * make all of the log old at once. So a scope is cleaned only while its time is
- * plausible. In this order:
+ * plausible. Who speaks for it, in this order:
  *
- *	the database   it was found right a moment ago, by whoever cleaned last
- *	ourselves      since we last found it right, as much time has passed
- *there as here, by a clock that nobody sets the source     messages come whose
- *time is that time
+ *	the database	it was found right a moment ago, by who cleaned last
+ *	this program	since then as much time has passed there as here, by a
+ *			clock that nobody sets
+ *	the source	messages come whose time is that time
  *
  * The idea to hold: without a witness nothing is removed, and that costs
  * nothing, for where no message comes the log doesn't grow. A person may be the
