@@ -297,24 +297,27 @@ static void look_ahead(struct source *source,
 }
 
 /* Errors are met, but by one that is halted. */
+static bool is_message(struct source *source,
+		       struct source_partition *partition,
+		       const rd_kafka_message_t *rkm)
+{
+	if (partition->state == PARTITION_HALTED)
+		return rkm->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+	return may_pull(partition) && is_next(source, partition, rkm);
+}
+
 void source_drop_queued(struct source *source,
 			struct source_partition *partition)
 {
-	bool halted = partition->state == PARTITION_HALTED;
 	rd_kafka_message_t **pulled = source->pulled;
+	enum partition_state state = partition->state;
 	ssize_t count;
 
-	while ((halted || may_pull(partition)) &&
+	while (partition->state == state &&
 	       (count = rd_kafka_consume_batch_queue(partition->queue, 0,
 						     pulled, AT_ONCE)) > 0)
 		for (ssize_t i = 0; i < count; i++) {
-			bool good = halted ? pulled[i]->err ==
-						     RD_KAFKA_RESP_ERR_NO_ERROR
-					   : may_pull(partition) &&
-						     is_next(source, partition,
-							     pulled[i]);
-
-			if (good)
+			if (is_message(source, partition, pulled[i]))
 				partition->rested_next = pulled[i]->offset + 1;
 			rd_kafka_message_destroy(pulled[i]);
 		}

@@ -8,10 +8,11 @@
 #include "servers.h"
 #include "suite.h"
 
-#include <signal.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -57,18 +58,23 @@ static bool answers(void *arg)
 	return PQping(pooled->conninfo) == PQPING_OK;
 }
 
-/* It doesn't run as root. */
+/* It doesn't run as root. (Told to become somebody else by itself, it would
+ * outlive a test that fails.) */
 static void start_pooler(struct pooled *pooled, const char *settings)
 {
-	const char *as_root[] = { "pgbouncer", "-u", "nobody", settings, NULL };
-	const char *as_user[] = { "pgbouncer", settings, NULL };
+	const char *argv[] = { "pgbouncer", settings, NULL };
+	const struct passwd *nobody = getpwnam("nobody");
 	char log[PATH_MAX + 16];
-	struct process_options options = { .argv = geteuid() == 0 ? as_root
-								  : as_user,
-					   .output = log };
+	struct process_options options = { .argv = argv, .output = log };
 	struct once_error err;
 
 	snprintf(log, sizeof(log), "%s/pooler.log", pooled->fixture.dir.path);
+	ck_assert_ptr_nonnull(nobody);
+	if (geteuid() == 0) {
+		options.uid = nobody->pw_uid;
+		options.gid = nobody->pw_gid;
+		ck_assert_int_eq(chmod(pooled->fixture.dir.path, 0755), 0);
+	}
 	ck_assert_msg(process_start(&pooled->pooler, &options, &err) == ONCE_OK,
 		      "%s", err.text);
 	if (!wait_until(answers, pooled, WAIT_MS)) {
