@@ -280,6 +280,7 @@ void once__pg_breathe(struct once__pg *pg)
 
 void once__pg_sync(struct once__pg *pg)
 {
-	once__pg_breathe(pg);
+	if (pg->unsynced)
+		once__pg_breathe(pg);
 	once__pg_wait_for_all(pg);
 }

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -36,11 +37,20 @@ static struct sockaddr_in local_address(int port)
 	return address;
 }
 
+/* Otherwise each small piece waits for the last one's ACK: 40 ms. */
+static void keep_quick(int fd)
+{
+	const int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 static int connect_by_tcp(const char *port)
 {
 	struct sockaddr_in address = local_address((int)strtol(port, NULL, 10));
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
+	keep_quick(fd);
 	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0
 		       ? fd
 		       : -1;
@@ -184,6 +194,7 @@ static void serve_all(const struct cutter *cutter, PGconn *conn)
 	for (;;) {
 		int client = accept(cutter->listener, NULL, NULL);
 
+		keep_quick(client);
 		if (client >= 0 && fork() == 0)
 			serve_one(cutter, conn, client);
 		close(client);
