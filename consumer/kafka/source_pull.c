@@ -309,7 +309,7 @@ static bool is_message(struct source *source,
 void source_drop_queued(struct source *source,
 			struct source_partition *partition)
 {
-	rd_kafka_message_t **pulled = source->pulled;
+	rd_kafka_message_t *pulled[AT_ONCE];
 	enum partition_state state = partition->state;
 	ssize_t count;
 

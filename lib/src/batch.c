@@ -193,7 +193,11 @@ static enum once_status run_suspects(struct once__batch *batch,
 		status = run_range(batch, i, &to, err);
 		if (status != ONCE_OK)
 			return status;
-		if (once_ending_is_final(batch->works[i].item->ending))
+		/* Its place in the table may be another's by now. */
+		suspect = once__suspects_find(&batch->session->suspects,
+					      &batch->works[i]);
+		if (suspect != NULL &&
+		    once_ending_is_final(batch->works[i].item->ending))
 			suspect->place = 0;
 	}
 	batch->session->most_at_once = 0; /* all went well */
@@ -222,6 +226,7 @@ enum once_status once_session_run(struct once_session *session,
 	batch->stats = ret_stats;
 	ret_stats->keys_ns = batch->keys_ns;
 	ret_stats->prefilter_ns = batch->prefilter_ns;
+	batch->restores_each = session->restores_any;
 	once__batch_set_aside(batch);
 	status = run_ranges(batch, err);
 	if (status == ONCE_OK)

@@ -147,11 +147,10 @@ static bool is_to_be_called(struct once__work *work)
 static void restore_after(struct once__batch *batch,
 			  const struct once__work *work)
 {
-	const struct once_session *session = batch->session;
+	struct once__pg *pg = batch->session->pg;
 
-	if (once__pg_is_touched(session->pg) || batch->restores_each ||
-	    session->restores[work->item->route])
-		once__pg_restore(session->pg, (size_t)(work - batch->works));
+	if (once__pg_is_touched(pg) || batch->restores_each)
+		once__pg_restore(pg, (size_t)(work - batch->works));
 }
 
 static bool handle_one(struct once__batch *batch, struct once__work *work,
@@ -205,11 +204,12 @@ static void tell_of(struct once_session *session, const struct once__work *work,
 	char text[ONCE_REASON_SIZE + 128];
 
 	session->restores[work->item->route] = true;
+	session->restores_any = true;
 	if (session->log == NULL)
 		return;
 	snprintf(text, sizeof(text),
 		 "the handler leaves settings of the session changed: %s; they "
-		 "are put back after each of its messages",
+		 "are put back after each message",
 		 names);
 	session->log(session->log_arg, LOG_WARNING, &work->msg, work->route,
 		     text);
@@ -217,7 +217,8 @@ static void tell_of(struct once_session *session, const struct once__work *work,
 
 /* A change that is found only after several calls may have been any one's, and
  * those after it were made under it: they are made again, one look after each.
- */
+ * What is found at the end even then came with the statements that they had
+ * collected, after all calls. */
 bool once__batch_judge_settings(struct once__batch *batch)
 {
 	struct once_session *session = batch->session;
@@ -231,7 +232,7 @@ bool once__batch_judge_settings(struct once__batch *batch)
 			is_anyones ? batch->last_called
 				   : &batch->works[strays[i].tag];
 
-		if (is_anyones && batch->calls > 1) {
+		if (is_anyones && batch->calls > 1 && !batch->restores_each) {
 			batch->restores_each = true;
 			once__pg_fail(session->pg, ONCE__PG_OURS, "40001",
 				      "a handler left the session's settings "
@@ -245,8 +246,10 @@ bool once__batch_judge_settings(struct once__batch *batch)
 }
 
 /* What a role, or a search path, that another handler left would fail with. */
-static bool may_be_of_settings(const char *sqlstate)
+static bool may_be_of_settings(const struct once__pg *pg, const char *sqlstate)
 {
+	if (strcmp(sqlstate, "25006") == 0)
+		return !once__pg_is_read_only(pg);
 	return strncmp(sqlstate, "42", 2) == 0 ||
 	       strncmp(sqlstate, "3F", 2) == 0 ||
 	       strcmp(sqlstate, "22007") == 0 || strcmp(sqlstate, "22008") == 0;
@@ -256,7 +259,7 @@ bool once__batch_may_be_spoilt(struct once__batch *batch,
 			       const struct once__pg_failure *failure)
 {
 	bool spoilt = batch->calls > 1 && !batch->restores_each &&
-		      may_be_of_settings(failure->sqlstate);
+		      may_be_of_settings(batch->session->pg, failure->sqlstate);
 
 	if (!spoilt)
 		return false;

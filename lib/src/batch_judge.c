@@ -98,15 +98,17 @@ static void name_suspect(const struct once__batch *batch,
 		     (int)record->partition);
 }
 
-/* NULL: it isn't known. */
+/* NULL: it isn't known. What several share is the fault of one that is alone.
+ */
 static struct once__work *culprit(struct once__batch *batch, size_t from,
-				  size_t to, bool committing)
+				  size_t to)
 {
 	size_t tag = batch->last.tag;
 
 	if (tag != ONCE__PG_OURS && tag != ONCE__PG_SHARED)
 		return &batch->works[tag];
-	return committing && to - from == 1 ? &batch->works[from] : NULL;
+	return tag == ONCE__PG_SHARED && to - from == 1 ? &batch->works[from]
+							: NULL;
 }
 
 enum once__try once__batch_judge(struct once__batch *batch, size_t from,
@@ -130,7 +132,7 @@ enum once__try once__batch_judge(struct once__batch *batch, size_t from,
 		take_for_handlers(&batch->last);
 	name_suspect(batch, err);
 	what = judge_class(batch, from, to);
-	work = culprit(batch, from, to, committing);
+	work = culprit(batch, from, to);
 	if (what != ONCE__TRY_UNCLEAR || work == NULL)
 		return what;
 	if (work->decided == ONCE_PENDING_ENDING)

@@ -11,6 +11,7 @@ enum {
 	NO_MESSAGE,
 	GOES_LOOSE,
 	TAKES_IT,
+	HAS_BEGUN, /* its turn, by a number of its own in the queue */
 	PROBES
 };
 
@@ -72,31 +73,31 @@ static bool is_overtaken(void *arg)
 	return false;
 }
 
-/* Of the routes whose turns it takes, the one with the lowest number behind
- * `after`; NULL: there is none. */
-static const struct once_route *next_route(const struct once_session *session,
-					   int64_t *after)
+/* Of the routes in that state, the one with the lowest number above `after`;
+ * route_count: there is none. Of routes that share a scope, and so a lock, one
+ * is enough. */
+static size_t next_route(const struct once_session *session, char state,
+			 int64_t *after)
 {
 	size_t next = session->route_count;
 
 	for (size_t i = 0; i < session->route_count; i++)
-		if (session->turns[i] == TAKES_IT &&
+		if (session->turns[i] == state &&
 		    session->consumer_ids[i] > *after &&
 		    (next == session->route_count ||
 		     session->consumer_ids[i] < session->consumer_ids[next]))
 			next = i;
-	if (next == session->route_count)
-		return NULL;
-	*after = session->consumer_ids[next];
-	return session->routes[next];
+	if (next < session->route_count)
+		*after = session->consumer_ids[next];
+	return next;
 }
 
 void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to)
 {
 	struct once_session *session = batch->session;
-	const struct once_route *route;
 	int64_t now_ms = clock_ms();
 	int64_t id = 0;
+	size_t next;
 
 	if (!may_help(batch))
 		return;
@@ -110,19 +111,23 @@ void once__batch_begin_turn(struct once__batch *batch, size_t from, size_t to)
 			 once__turns_begin_probe(turns, now_ms))
 			session->turns[i] = PROBES;
 	}
-	while ((route = next_route(session, &id)) != NULL)
-		once__turns_begin(&route->shared->turns);
+	while ((next = next_route(session, TAKES_IT, &id)) <
+	       session->route_count) {
+		once__turns_begin(&session->routes[next]->shared->turns);
+		session->turns[next] = HAS_BEGUN;
+	}
 }
 
 void once__batch_take_turns(struct once__batch *batch)
 {
+	const struct once_session *session = batch->session;
 	int64_t id = 0;
 
 	if (!may_help(batch))
 		return;
-	once__pg_impatient(batch->session->pg, is_overtaken, batch);
-	while (next_route(batch->session, &id) != NULL)
-		once__turns_take(batch->session->pg, id);
+	once__pg_impatient(session->pg, is_overtaken, batch);
+	while (next_route(session, HAS_BEGUN, &id) < session->route_count)
+		once__turns_take(session->pg, id);
 }
 
 void once__batch_end_turn(struct once__batch *batch)
@@ -136,7 +141,7 @@ void once__batch_end_turn(struct once__batch *batch)
 			atomic_fetch_sub(&turns->loose, 1);
 		else if (session->turns[i] == PROBES)
 			once__turns_end_probe(turns);
-		else if (session->turns[i] == TAKES_IT)
+		else if (session->turns[i] == HAS_BEGUN)
 			once__turns_end(turns);
 	}
 	memset(session->turns, 0, session->route_count);

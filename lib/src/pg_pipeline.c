@@ -188,6 +188,8 @@ static void send_it(struct once__pg *pg, const struct sending *sending,
 	if (size >= MOST_UNFLUSHED && is_new(owed.statement) &&
 	    once__pg_prepare(pg, owed.tag, owed.statement))
 		flush(pg);
+	if (pg->failed || pg->lost)
+		return; /* an answer came meanwhile */
 	if (!execute(pg, &owed, sql, sending->binary, params, count)) {
 		once__pg_lose(pg);
 		return;

@@ -48,6 +48,9 @@ static const char newest_sql[] =
 /* What running takes, as docs/roles.sql grants it. */
 static const char lacking_sql[] =
 	"SELECT string_agg(privilege || ' on once.' || name, ', ') "
+	"FILTER (WHERE place IS NOT NULL), "
+	"string_agg(DISTINCT 'once.' || name, ', ') "
+	"FILTER (WHERE place IS NULL) "
 	"FROM (VALUES ('consumer', 'SELECT'), ('consumer', 'INSERT'), "
 	"('consumer', 'UPDATE'), "
 	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
@@ -63,11 +66,13 @@ static const char lacking_sql[] =
 	"('instance', 'UPDATE'), ('instance', 'DELETE'), "
 	"('in_hand', 'SELECT'), ('in_hand', 'INSERT'), ('in_hand', 'UPDATE'), "
 	"('in_hand', 'DELETE'), ('audit', 'INSERT'), "
-	"('commit_guard', 'SELECT'), ('commit_guard', 'INSERT')) "
-	"AS needed (name, privilege) "
-	"WHERE NOT CASE privilege WHEN 'DELETE' "
-	"THEN has_table_privilege('once.' || name, privilege) "
-	"ELSE has_any_column_privilege('once.' || name, privilege) END";
+	"('commit_guard', 'SELECT'), ('commit_guard', 'INSERT'), "
+	"('commit_guard', 'DELETE')) AS needed (name, privilege) "
+	"CROSS JOIN LATERAL (SELECT to_regclass('once.' || name)::oid) "
+	"AS found (place) "
+	"WHERE place IS NULL OR NOT CASE privilege WHEN 'DELETE' "
+	"THEN has_table_privilege(place, privilege) "
+	"ELSE has_any_column_privilege(place, privilege) END";
 
 int once_schema_version(void)
 {
@@ -156,6 +161,17 @@ static enum once_status check_newer(struct once__pg *pg, int64_t version,
 	return status;
 }
 
+/* It may be on its way back: a restore, a person. */
+static enum once_status report_missing(const char *tables,
+				       struct once_error *err)
+{
+	error_set(err, ONCE_TRANSIENT, "the database has no table %s any more",
+		  tables);
+	if (err != NULL)
+		snprintf(err->sqlstate, sizeof(err->sqlstate), "42P01");
+	return ONCE_TRANSIENT;
+}
+
 static enum once_status check_rights(struct once__pg *pg,
 				     struct once_error *err)
 {
@@ -166,6 +182,8 @@ static enum once_status check_rights(struct once__pg *pg,
 	rows = once__pg_exec(pg, ONCE__PG_OURS, lacking_sql, ONCE_NO_PARAMS);
 	if (rows == NULL)
 		status = once__pg_error(pg, err);
+	else if (once_rows_get(rows, 0, 1).data != NULL)
+		status = report_missing(once_rows_get(rows, 0, 1).data, err);
 	else if (once_rows_get(rows, 0, 0).data != NULL)
 		status =
 			error_set(err, ONCE_DENIED,
@@ -218,6 +236,9 @@ enum once_status once_schema_check(const char *conninfo, struct once_error *err)
 	if (status != ONCE_OK)
 		return status;
 	status = once__schema_check(pg, err);
+	if (status == ONCE_TRANSIENT && err != NULL &&
+	    strcmp(err->sqlstate, "42P01") == 0)
+		status = err->status = ONCE_CONFIG; /* nothing runs yet */
 	if (status == ONCE_OK)
 		status = once__schema_check_published(pg, err);
 	once__pg_close(pg);

@@ -38,7 +38,8 @@ struct once_session {
 	void **instances;             /* by route */
 	size_t opened;                /* instances that open() has made */
 	int64_t *consumer_ids;        /* by route; 0: not asked yet */
-	bool *restores;               /* by route: settings, after each call */
+	bool *restores;               /* by route: it leaves settings changed */
+	bool restores_any;            /* one of them does */
 	struct once__streak *streaks; /* by route, of one try */
 	char *turns;                  /* the same: see batch_turns.c */
 

@@ -247,7 +247,11 @@ static enum once_status postpone(struct once_session *session,
 					     session->consumer_ids[item->route],
 					     &item->record),
 			    once__pg_int8(delay, route->first_delay_ms)));
-	return once__session_finish(session, once__pg_wait(session->pg), err);
+	once__session_let_go(session);
+	status = once__session_finish(session, once__pg_wait(session->pg), err);
+	if (status == ONCE_OK)
+		session->in_hand = false;
+	return status;
 }
 
 /* It failed with what looks like the server's fault. If the server takes this,

@@ -18,6 +18,7 @@ static struct trial trial;
 static struct mail mail;
 static const char *left_behind; /* SQL of the handler */
 static bool by_raw;
+static bool by_insert;   /* the effect, with those of others */
 static unsigned scripts; /* run so far: the keys of each are its own */
 
 /* Keys that aren't ASCII: another encoding would make others of them. */
@@ -46,10 +47,16 @@ static enum once_verdict handle(void *self, const struct once_message *msg,
 	struct once_bytes stored = { result, sizeof(result) };
 
 	(void)self;
-	once_send(call,
-		  "INSERT INTO here.effect (msg_id, value) VALUES ($1, $2)",
-		  ONCE_PARAMS(ONCE_TEXT(once_msg_id(msg)),
-			      ONCE_TEXT(once_value(msg))));
+	if (by_insert)
+		once_insert(call, "here.effect (msg_id, value)",
+			    ONCE_PARAMS(ONCE_TEXT(once_msg_id(msg)),
+					ONCE_TEXT(once_value(msg))));
+	else
+		once_send(
+			call,
+			"INSERT INTO here.effect (msg_id, value) VALUES ($1, $2)",
+			ONCE_PARAMS(ONCE_TEXT(once_msg_id(msg)),
+				    ONCE_TEXT(once_value(msg))));
 	once_set_result(call, stored);
 	if (is_text(once_value(msg), "bad"))
 		return ONCE_REJECT;
@@ -82,6 +89,7 @@ static void set_up(void)
 	options.timeout_ms = 20000;
 	left_behind = NULL;
 	by_raw = false;
+	by_insert = false;
 	trial_init(&trial, &options, 1);
 	scripts = 0;
 	pg_fixture_run(&trial.pg, "DO $$ BEGIN CREATE ROLE somebody; EXCEPTION "
@@ -302,6 +310,23 @@ START_TEST(
 }
 END_TEST
 
+/* It changes them after all calls, and so nobody's call. */
+START_TEST(what_a_trigger_leaves_behind_collected_rows_is_put_back)
+{
+	pg_fixture_run(
+		&trial.pg,
+		"CREATE FUNCTION stray() RETURNS trigger LANGUAGE plpgsql AS "
+		"$$ BEGIN PERFORM set_config('role', 'pg_monitor', false); "
+		"RETURN NULL; END $$; "
+		"CREATE TRIGGER stray AFTER INSERT ON here.effect "
+		"EXECUTE FUNCTION stray()");
+	trial_reopen(&trial, NULL);
+	by_insert = true;
+	run_script("a trigger");
+	ck_assert_uint_le(trial.stats.rolled_back, 1); /* the dead one */
+}
+END_TEST
+
 /* Seen by a trigger, when the transaction ends. */
 START_TEST(a_handler_may_ask_its_commit_to_wait_for_the_disk)
 {
@@ -336,6 +361,8 @@ int main(void)
 	tcase_add_test(tests,
 		       whatever_a_database_brings_the_outcome_is_the_same);
 	tcase_add_test(tests, a_role_whose_triggers_are_off_is_refused);
+	tcase_add_test(tests,
+		       what_a_trigger_leaves_behind_collected_rows_is_put_back);
 	tcase_add_test(tests,
 		       a_handler_may_ask_its_commit_to_wait_for_the_disk);
 	tcase_add_loop_test(
