@@ -3,7 +3,7 @@
  * was deleted and made again, and in a log that was cut. So a partition is read
  * from one message early, from the one that was handled last: another message
  * at its offset means another log. If retention has removed it, that proves
- * nothing; if it isn't there in the middle of the log: source_absent.c.
+ * nothing; if it is missing in the middle of the log: source_absent.c.
  */
 #include "source_impl.h"
 
@@ -119,7 +119,7 @@ bool source_prove(struct source *source, struct source_partition *partition,
 	if (rkm->offset < partition->anchor.offset)
 		return true; /* from before we were moved */
 	if (rkm->offset > partition->anchor.offset) {
-		partition->absent = true; /* it was in range, and isn't there */
+		partition->absent = true; /* it was in range, and is missing */
 		return false;
 	}
 	kafka_record_anchor(rkm, &found);

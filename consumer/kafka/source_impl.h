@@ -7,7 +7,7 @@
  *	source_open.c      where a partition starts
  *	source_anchor.c    is this the log that we were in?
  *	source_identity.c  has its topic the id that it had?
- *	source_absent.c    when what would tell isn't there
+ *	source_absent.c    when the last handled message is missing
  *	source_assign.c    which partitions librdkafka reads
  *	source_pull.c      messages into parcels
  *	source_refill.c    queues that are empty too soon
