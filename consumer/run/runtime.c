@@ -18,6 +18,7 @@
 #include "log.h"
 #include "numbers.h"
 #include "routes.h"
+#include "service_manager.h"
 #include "source.h"
 #include "text.h"
 #include "watch.h"
@@ -32,7 +33,8 @@ enum {
 	LOOK_EVERY_MS = 100,
 	STOP_LOOK_EVERY_MS = 5,
 	LEAVE_GRACE_MS = 1000,
-	STUCK_GRACE_MS = 60000
+	STUCK_GRACE_MS = 60000,
+	STATUS_EVERY_MS = 1000
 };
 
 struct runtime {
@@ -49,6 +51,8 @@ struct runtime {
 	struct identity identity;
 	struct admin *admin;
 	struct cleaner *cleaner;
+	struct service_manager manager;
+	int64_t told_manager_ms;
 };
 
 /* ---- what the admin pages say ---- */
@@ -261,6 +265,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 
 static void tear_down(struct runtime *runtime)
 {
+	service_manager_close(&runtime->manager);
 	cleaner_destroy(runtime->cleaner);
 	admin_stop(runtime->admin);
 	for (unsigned i = 0; i < runtime->lane_count; i++)
@@ -333,6 +338,26 @@ static bool is_outdated(const struct runtime *runtime)
 	return false;
 }
 
+/* A process that doesn't move isn't told to be alive; one that moves and can't
+ * work, as without its database, is. */
+static void tell_manager(struct runtime *runtime)
+{
+	scoped_text struct text health_why = { 0 };
+	scoped_text struct text why = { 0 };
+	bool is_ready;
+
+	if (service_manager_wants_ping(&runtime->manager) &&
+	    health(runtime, &health_why))
+		service_manager_ping(&runtime->manager);
+	if (clock_ms() - runtime->told_manager_ms < STATUS_EVERY_MS)
+		return;
+	runtime->told_manager_ms = clock_ms();
+	is_ready = ready(runtime, &why);
+	service_manager_tell_status(&runtime->manager, is_ready || why.size == 0
+							       ? "ready"
+							       : why.data);
+}
+
 /* The exit code, if what follows goes well. */
 static int run_until_told(struct runtime *runtime)
 {
@@ -340,6 +365,7 @@ static int run_until_told(struct runtime *runtime)
 		int taken = take_signal(LOOK_EVERY_MS);
 
 		watch_lanes(runtime);
+		tell_manager(runtime);
 		if (is_outdated(runtime))
 			return EXIT_CODE_CONFIG;
 		if (taken == SIGHUP)
@@ -373,6 +399,7 @@ static bool drain(struct runtime *runtime)
 	int64_t end_ms = clock_ms() + runtime->cfg->shutdown_timeout_ms;
 
 	log_info(NULL, "stopping");
+	service_manager_tell_stopping(&runtime->manager);
 	cleaner_ask_to_stop(runtime->cleaner);
 	source_stop(runtime->source);
 	while (!have_ended(runtime)) {
@@ -424,6 +451,7 @@ int runtime_run(const struct config *cfg)
 
 	crash_init(cfg);
 	identity_init(&runtime.identity, cfg->kafka.group);
+	service_manager_open(&runtime.manager);
 	status = start(&runtime, &err);
 	if (status != ONCE_OK) {
 		log_error(NULL, "%s", err.text);
@@ -435,6 +463,7 @@ int runtime_run(const struct config *cfg)
 			    LOG_NUMBER("admin_port", admin_port(runtime.admin)),
 			    LOG_TEXT("librdkafka", source_library_version())),
 		 "onced %s runs", once_version());
+	service_manager_tell_started(&runtime.manager);
 	code = run_until_told(&runtime);
 	drained = drain(&runtime);
 	if (!drained || source_ending(runtime.source) != SOURCE_STOPPED) {
