@@ -9,8 +9,7 @@
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	"<meta http-equiv=\"refresh\" content=\"5\">"
-	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
-	"'none'; style-src 'unsafe-inline'\"><title>onced</title><style>\n"
+	"<title>onced</title><style>\n"
 	"body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;"
 	"max-width:62em;padding:0 1em;color:#222;background:#fff}\n"
 	"table{border-collapse:collapse;width:100%;margin:0 0 1.5em}\n"

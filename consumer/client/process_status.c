@@ -186,13 +186,13 @@ enum once_status process_status_parse(const char *json,
 	return ONCE_OK;
 }
 
-enum once_status process_status_get(const char *listen,
+enum once_status process_status_get(const char *listen, const char *token,
 				    struct process_status **ret_status,
 				    struct once_error *err)
 {
 	scoped_text struct text json = { 0 };
-	enum once_status status =
-		client_fetch(listen, "/status", CLIENT_TIMEOUT_MS, &json, err);
+	enum once_status status = client_fetch(listen, token, "/status",
+					       CLIENT_TIMEOUT_MS, &json, err);
 
 	*ret_status = NULL;
 	if (status != ONCE_OK)

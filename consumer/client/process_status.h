@@ -70,7 +70,7 @@ enum once_status process_status_parse(const char *json,
 				      struct process_status **ret_status,
 				      struct once_error *err) ONCE_MUST_CHECK;
 /* Ask for it and parse it; TRANSIENT and CONFIG as client_fetch(). */
-enum once_status process_status_get(const char *listen,
+enum once_status process_status_get(const char *listen, const char *token,
 				    struct process_status **ret_status,
 				    struct once_error *err) ONCE_MUST_CHECK;
 void process_status_destroy(struct process_status *status);

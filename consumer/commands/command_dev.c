@@ -104,9 +104,9 @@ static void print_addresses(const struct config *cfg)
 {
 	printf("broker    %s\n", cfg->kafka.brokers);
 	printf("database  %s\n", cfg->database.conninfo);
-	if (cfg->admin_listen[0] != '\0')
+	if (cfg->admin.listen[0] != '\0')
 		printf("admin     http://%s/metrics, /readyz, /status\n",
-		       cfg->admin_listen);
+		       cfg->admin.listen);
 	printf("\nA message:\n"
 	       "  echo '{\"refund_no\":\"R-1\"}' |\n"
 	       "    kcat -P -b %s -t %s -H message-id=m-1\n"

@@ -17,8 +17,9 @@ struct answers {
 
 static enum once_status ask(const struct config *cfg, struct answers *answers)
 {
-	enum once_status status = process_status_get(
-		cfg->admin_listen, &answers->process, &answers->asked);
+	enum once_status status =
+		process_status_get(cfg->admin.listen, cfg->admin.token,
+				   &answers->process, &answers->asked);
 
 	(void)status; /* it may be down: that is what is told then */
 	return once_overview(cfg->database.conninfo, cfg->kafka.group,

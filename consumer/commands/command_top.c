@@ -44,8 +44,8 @@ static int print_once(const struct config *cfg,
 {
 	struct process_status *process = NULL;
 	struct once_error err;
-	enum once_status status =
-		process_status_get(cfg->admin_listen, &process, &err);
+	enum once_status status = process_status_get(
+		cfg->admin.listen, cfg->admin.token, &process, &err);
 
 	if (status != ONCE_OK) {
 		fprintf(stderr, "onced: %s\n", err.text);
@@ -77,8 +77,8 @@ static enum once_status make_screen(const struct config *cfg,
 				    struct text *text, struct once_error *err)
 {
 	struct process_status *process = NULL;
-	enum once_status status =
-		process_status_get(cfg->admin_listen, &process, err);
+	enum once_status status = process_status_get(
+		cfg->admin.listen, cfg->admin.token, &process, err);
 
 	if (status == ONCE_OK)
 		top_print(process, terminal, text);

@@ -35,14 +35,14 @@ START_TEST(what_can_not_be_asked_is_said)
 	struct once_error err;
 	char listen[32];
 
-	ck_assert_int_eq(client_fetch("", "/status", 500, &body, &err),
+	ck_assert_int_eq(client_fetch("", "", "/status", 500, &body, &err),
 			 ONCE_CONFIG);
 	ck_assert_ptr_nonnull(strstr(err.text, "admin.listen"));
 	ck_assert_int_eq(
-		client_fetch("127.0.0.1:0", "/status", 500, &body, &err),
+		client_fetch("127.0.0.1:0", "", "/status", 500, &body, &err),
 		ONCE_CONFIG);
 	snprintf(listen, sizeof(listen), "127.0.0.1:%d", free_port_find(1));
-	ck_assert_int_eq(client_fetch(listen, "/status", 500, &body, &err),
+	ck_assert_int_eq(client_fetch(listen, "", "/status", 500, &body, &err),
 			 ONCE_TRANSIENT);
 	ck_assert_ptr_nonnull(strstr(err.text, listen));
 }
