@@ -351,7 +351,7 @@ END_TEST
 /* ---- large answers, read slowly ---- */
 
 enum {
-	LARGE = 4 * 1024 * 1024
+	LARGE = 8 * 1024 * 1024
 };
 
 static void show_large(void *arg, struct text *json)
@@ -373,7 +373,7 @@ static const struct admin_views large = { because, is_well, is_ill,
 static int open_slow_reader(struct admin *admin)
 {
 	int fd = open_request(admin, "");
-	int bytes = 4096;
+	int bytes = 64 * 1024;
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	ck_assert_int_eq(send(fd, GET_STATUS, strlen(GET_STATUS), 0),
@@ -384,8 +384,8 @@ static int open_slow_reader(struct admin *admin)
 /* How many bytes come until it ends. */
 static size_t read_slowly(int fd)
 {
-	const struct timespec pause = { 0, 100000 };
-	static char part[4096];
+	const struct timespec pause = { 0, 1000000 };
+	static char part[16 * 1024];
 	size_t sum = 0;
 	ssize_t size;
 
