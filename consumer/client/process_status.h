@@ -75,8 +75,9 @@ enum once_status process_status_get(const char *listen, const char *token,
 				    struct once_error *err) ONCE_MUST_CHECK;
 void process_status_destroy(struct process_status *status);
 
-/* A member, or NULL: all of it, as it came, in one line of JSON. The caller's
- * to free; NULL: no memory, or no such member. */
+/* A member, or NULL: all of it, in one line of JSON that means the same and
+ * can't talk to the terminal. The caller's to free; NULL: no memory, or no such
+ * member. */
 char *process_status_dump(const struct process_status *status,
 			  const char *member);
 
