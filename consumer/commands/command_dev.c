@@ -143,7 +143,7 @@ static int run_in(struct sandbox *sandbox, const struct config *cfg)
 /* To be stopped before it ran is as good as afterwards. */
 static int explain(enum once_status status, const struct once_error *err)
 {
-	fprintf(stderr, "onced: %s\n", err->text);
+	command_complain("%s", err->text);
 	if (stop_signal_is_pending())
 		return EXIT_CODE_OK;
 	return (int)exit_code_of(status);

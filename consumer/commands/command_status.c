@@ -57,7 +57,7 @@ static int status(const struct arguments *arguments)
 	page.process = answers.process;
 	show(arguments, &page);
 	if (got != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", answers.database.text);
+		command_complain("%s", answers.database.text);
 	process_status_destroy(answers.process);
 	facts_fini(&answers.facts);
 	config_destroy(cfg);

@@ -48,7 +48,7 @@ static int print_once(const struct config *cfg,
 		cfg->admin.listen, cfg->admin.token, &process, &err);
 
 	if (status != ONCE_OK) {
-		fprintf(stderr, "onced: %s\n", err.text);
+		command_complain("%s", err.text);
 		return exit_code_of(status);
 	}
 	if (arguments->json)
@@ -124,7 +124,7 @@ static int print_until_told(const struct config *cfg)
 		terminal_look(&terminal); /* it may have another size now */
 		status = make_screen(cfg, &terminal, &screen, &err);
 		if (status != ONCE_OK && !answered) {
-			fprintf(stderr, "onced: %s\n", err.text);
+			command_complain("%s", err.text);
 			return exit_code_of(status);
 		}
 		answered = true;

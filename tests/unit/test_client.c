@@ -113,6 +113,24 @@ static const char whole[] =
 	"\"keys\":[{\"key\":\"k\",\"key_kind\":\"biz_id\",\"count\":5,"
 	"\"error\":1}]}]}";
 
+START_TEST(what_a_stranger_says_is_passed_on_as_json_that_steers_no_terminal)
+{
+	struct process_status *status = NULL;
+	char *json;
+
+	ck_assert_int_eq(
+		process_status_parse("{\"repeated\":[\"\\u009b2J\\u202e\\u001b"
+				     "\\u007f\"]}",
+				     &status, NULL),
+		ONCE_OK);
+	json = process_status_dump(status, "repeated");
+	ck_assert_str_eq(json, "[\"\\u009b2J\\u202e\\u001B\\u007f\"]");
+	free(json);
+	ck_assert_ptr_null(process_status_dump(status, "nothing"));
+	process_status_destroy(status);
+}
+END_TEST
+
 START_TEST(the_whole_status_is_understood)
 {
 	struct process_status *status = NULL;
@@ -180,6 +198,9 @@ int main(void)
 	tcase_add_test(tests, what_can_not_be_asked_is_said);
 	tcase_add_test(tests,
 		       the_token_of_the_file_is_sent_and_a_wrong_one_is_said);
+	tcase_add_test(
+		tests,
+		what_a_stranger_says_is_passed_on_as_json_that_steers_no_terminal);
 	tcase_add_test(tests, the_whole_status_is_understood);
 	tcase_add_test(tests, another_version_or_another_program_is_no_crash);
 	suite_add_tcase(suite, tests);

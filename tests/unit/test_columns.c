@@ -1,6 +1,8 @@
 /* Tables and pages for people, to the letter and to the column. */
 #include "bytes.h"
 #include "columns.h"
+#include "gc_page.h"
+#include "parked_print.h"
 #include "readable.h"
 #include "status_print.h"
 #include "suite.h"
@@ -375,6 +377,43 @@ START_TEST(no_text_from_outside_steers_the_terminal_and_sums_stay_at_the_most)
 }
 END_TEST
 
+START_TEST(what_stands_in_the_database_steers_no_terminal)
+{
+	static const char evil[] = "it's \x1b[2J\u202e";
+	struct config cfg = { .kafka = { .group = group } };
+	struct gc_line line = { .removed = 1, .kept = 1, .busy = true };
+	struct gc_page gc = { .cfg = &cfg, .lines = &line, .count = 1 };
+	struct parked_page parked = { .cfg = &cfg };
+	const struct once_log_reading known = { .scope = evil,
+						.known = true,
+						.rows = 1 };
+	const struct once_log_reading foreign = { .scope = evil, .rows = 1 };
+	const struct once_parked_message msg = { .scope = evil,
+						 .group = evil,
+						 .route = evil,
+						 .topic = evil,
+						 .cause = evil,
+						 .reason = evil,
+						 .sqlstate = evil,
+						 .parked_at = evil,
+						 .retry_at = evil };
+
+	snprintf(line.doubt, sizeof(line.doubt), "%s", evil);
+	gc_page_add_reading(&gc, &known);
+	gc_page_add_reading(&gc, &foreign);
+	check_steers_nothing(&gc.rows);
+	check_steers_nothing(&gc.notes);
+	ck_assert_ptr_nonnull(strstr(gc.notes.data, "--scope 'it'\\''s "));
+	text_fini(&gc.rows);
+	text_fini(&gc.notes);
+	parked_print_text(&parked, &msg);
+	parked.whole = true;
+	parked_print_text(&parked, &msg);
+	check_steers_nothing(&parked.text);
+	parked_page_fini(&parked);
+}
+END_TEST
+
 START_TEST(the_largest_top_fits_80_columns_of_a_screen_and_is_whole_in_a_pipe)
 {
 	scoped_text struct text text = { 0 };
@@ -410,6 +449,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		no_text_from_outside_steers_the_terminal_and_sums_stay_at_the_most);
+	tcase_add_test(tests, what_stands_in_the_database_steers_no_terminal);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
