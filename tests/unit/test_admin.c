@@ -188,6 +188,65 @@ START_TEST(nothing_of_a_message_is_markup_on_the_page)
 }
 END_TEST
 
+#define EVIL "<b>\\u202e\\u009b&'\\\""
+#define SHOWN "&lt;b&gt;\\u202e\\x9b&amp;&#39;&quot;"
+
+static void check_page(const char *json, const char *part)
+{
+	scoped_text struct text html = { 0 };
+
+	ck_assert(status_page_render(json, &html));
+	ck_assert_ptr_null(strstr(html.data, "<b>\\"));
+	ck_assert_msg(strstr(html.data, part) != NULL, "no %s in\n%s", part,
+		      html.data);
+}
+
+START_TEST(no_name_on_the_page_is_markup_or_turns_it_around)
+{
+	check_page("{\"group\":\"" EVIL "\"}", "onced: " SHOWN "</h1>");
+	check_page("{\"version\":\"" EVIL "\"}", "Version " SHOWN ",");
+	check_page("{\"prefilter\":{\"summary\":\"" EVIL "\"}}",
+		   "Prefilter: " SHOWN "</p>");
+	check_page("{\"not_ready_because\":\"a\\n" EVIL "\"}",
+		   "a\n" SHOWN "</pre>");
+	check_page("{\"partitions\":[{\"topic\":\"" EVIL "\"}]}",
+		   "<td>" SHOWN "</td>");
+	check_page("{\"partitions\":[{\"state\":\"s\",\"why\":\"" EVIL "\"}]}",
+		   "s: " SHOWN "</td>");
+	check_page("{\"routes\":[{\"route\":\"" EVIL "\"}]}",
+		   "<td>" SHOWN "</td>");
+	check_page("{\"routes\":[{\"duplicates\":{\"" EVIL "\":7}}]}",
+		   SHOWN " 7</td>");
+	check_page("{\"repeated\":[{\"keys\":[{\"key_kind\":\"" EVIL "\"}]}]}",
+		   "<td>" SHOWN "</td>");
+}
+END_TEST
+
+START_TEST(the_page_can_be_read_on_a_phone_and_says_at_once_what_is_wrong)
+{
+	static const char json[] =
+		"{\"not_ready_because\":\"x\",\"partitions\":["
+		"{\"topic\":\"b\",\"partition\":0},"
+		"{\"topic\":\"a\",\"partition\":10},"
+		"{\"topic\":\"a\",\"partition\":9,\"next_offset\":1234567,"
+		"\"lag\":-1}]}";
+	scoped_text struct text html = { 0 };
+	const char *nine;
+	const char *ten;
+
+	ck_assert(status_page_render(json, &html));
+	ck_assert_ptr_nonnull(strstr(html.data, "name=\"viewport\""));
+	ck_assert_ptr_nonnull(strstr(html.data, "class=\"bad\">Not ready"));
+	ck_assert_ptr_nonnull(strstr(html.data, ">1,234,567</td>"));
+	ck_assert_ptr_nonnull(strstr(html.data, "href=\"/readyz\""));
+	ck_assert_ptr_nonnull(strstr(html.data, " UTC"));
+	nine = strstr(html.data, "<td>a</td><td class=\"n\">9</td>");
+	ten = strstr(html.data, "<td>a</td><td class=\"n\">10</td>");
+	ck_assert(nine != NULL && nine < ten);
+	ck_assert(ten < strstr(html.data, "<td>b</td>"));
+}
+END_TEST
+
 START_TEST(head_is_answered_without_the_page)
 {
 	scoped_text struct text answer = { 0 };
@@ -769,6 +828,10 @@ int main(void)
 		tests,
 		a_browser_gets_the_status_as_a_page_and_a_script_as_json);
 	tcase_add_test(tests, nothing_of_a_message_is_markup_on_the_page);
+	tcase_add_test(tests, no_name_on_the_page_is_markup_or_turns_it_around);
+	tcase_add_test(
+		tests,
+		the_page_can_be_read_on_a_phone_and_says_at_once_what_is_wrong);
 	tcase_add_test(tests, head_is_answered_without_the_page);
 	tcase_add_test(tests, only_get_and_head_are_allowed);
 	tcase_add_test(tests, openmetrics_is_spoken_to_who_accepts_it);
