@@ -115,7 +115,7 @@ static void show_links(struct answer *answer)
 static void refuse_path(struct answer *answer)
 {
 	answer->code = 404;
-	text_adds(&answer->body, "no such page; there are\n");
+	text_adds(&answer->body, "not found; available pages:\n");
 	for (size_t i = 0; i < COUNT_PAGES; i++)
 		text_addf(&answer->body, "%s\n", pages[i].path);
 }

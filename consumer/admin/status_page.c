@@ -1,13 +1,11 @@
 /* Rendered from the JSON itself: what the page shows is what scripts get. */
 #include "status_page.h"
 
-#include "bytes.h"
 #include "clock.h"
-#include "readable.h"
 #include "scope.h"
+#include "status_html.h"
 
 #include <jansson.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,47 +32,6 @@ static const char head[] =
 	"th,td{border-color:#383838}th{color:#999}pre{background:#3a2c12}}\n"
 	"</style></head><body>\n";
 
-static void add_character(struct text *html, char character)
-{
-	switch (character) {
-	case '<':
-		text_adds(html, "&lt;");
-		break;
-	case '>':
-		text_adds(html, "&gt;");
-		break;
-	case '&':
-		text_adds(html, "&amp;");
-		break;
-	case '"':
-		text_adds(html, "&quot;");
-		break;
-	case '\'':
-		text_adds(html, "&#39;");
-		break;
-	default:
-		text_add(html, &character, 1);
-	}
-}
-
-/* Lines stay lines; what is invisible is shown as on a terminal. */
-static void add_escaped(struct text *html, const char *string)
-{
-	scoped_text struct text shown = { 0 };
-
-	for (;;) {
-		size_t size = strcspn(string, "\n");
-
-		readable_add(&shown, bytes_of(string, size), READABLE_WHOLE);
-		if (string[size] == '\0')
-			break;
-		text_adds(&shown, "\n");
-		string += size + 1;
-	}
-	for (size_t i = 0; i < shown.size; i++)
-		add_character(html, shown.data[i]);
-}
-
 static const char *text_of(const json_t *object, const char *name)
 {
 	const char *string = json_string_value(json_object_get(object, name));
@@ -85,51 +42,6 @@ static const char *text_of(const json_t *object, const char *name)
 static long long number_of(const json_t *object, const char *name)
 {
 	return (long long)json_integer_value(json_object_get(object, name));
-}
-
-/* ---- tables ---- */
-
-static void begin_table(struct text *html, const char *title,
-			const char *const *names)
-{
-	text_addf(html, "<h2>%s</h2><div><table><tr>", title);
-	for (size_t i = 0; names[i] != NULL; i++)
-		text_addf(html, "<th%s>%s</th>",
-			  names[i][0] == '#' ? " class=\"n\"" : "",
-			  names[i] + (names[i][0] == '#'));
-	text_adds(html, "</tr>\n");
-}
-
-static void add_text(struct text *html, const char *class, const char *string)
-{
-	text_addf(html, "<td%s>", class);
-	add_escaped(html, string);
-	text_adds(html, "</td>");
-}
-
-/* 1,234,567 */
-static void add_digits(struct text *html, long long number)
-{
-	char digits[24];
-	size_t count = (size_t)snprintf(digits, sizeof(digits), "%lld", number);
-
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0 && digits[i - 1] != '-' && (count - i) % 3 == 0)
-			text_adds(html, ",");
-		text_add(html, &digits[i], 1);
-	}
-}
-
-static void add_number(struct text *html, long long number)
-{
-	text_adds(html, "<td class=\"n\">");
-	add_digits(html, number);
-	text_adds(html, "</td>");
-}
-
-static void end_table(struct text *html)
-{
-	text_adds(html, "</table></div>\n");
 }
 
 /* ---- what is on it ---- */
@@ -149,18 +61,18 @@ static int compare_partitions(const void *left, const void *right)
 static void add_partition(struct text *html, const json_t *at)
 {
 	text_adds(html, "<tr>");
-	add_text(html, "", text_of(at, "topic"));
-	add_number(html, number_of(at, "partition"));
-	add_number(html, number_of(at, "next_offset"));
+	html_add_cell(html, "", text_of(at, "topic"));
+	html_add_number(html, number_of(at, "partition"));
+	html_add_number(html, number_of(at, "next_offset"));
 	if (number_of(at, "lag") < 0)
-		add_text(html, " class=\"n\"", "–");
+		html_add_cell(html, " class=\"n\"", "–");
 	else
-		add_number(html, number_of(at, "lag"));
+		html_add_number(html, number_of(at, "lag"));
 	text_adds(html, "<td>");
-	add_escaped(html, text_of(at, "state"));
+	html_add_escaped(html, text_of(at, "state"));
 	if (text_of(at, "why")[0] != '\0')
 		text_adds(html, ": ");
-	add_escaped(html, text_of(at, "why"));
+	html_add_escaped(html, text_of(at, "why"));
 	text_adds(html, "</td></tr>\n");
 }
 
@@ -177,10 +89,10 @@ static void add_partitions(struct text *html, const json_t *partitions)
 	if (html->broken)
 		return;
 	qsort(sorted, count, sizeof(*sorted), compare_partitions);
-	begin_table(html, "Partitions", names);
+	html_begin_table(html, "Partitions", names);
 	for (size_t i = 0; i < count; i++)
 		add_partition(html, sorted[i]);
-	end_table(html);
+	html_end_table(html);
 }
 
 static void add_stages(struct text *html, json_t *stages)
@@ -195,9 +107,9 @@ static void add_stages(struct text *html, json_t *stages)
 		if (json_integer_value(count) == 0)
 			continue;
 		text_adds(html, separator);
-		add_escaped(html, name);
+		html_add_escaped(html, name);
 		text_adds(html, " ");
-		add_digits(html, json_integer_value(count));
+		html_add_digits(html, json_integer_value(count));
 		separator = ", ";
 	}
 	text_adds(html, separator[0] == '\0' ? "0</td>" : "</td>");
@@ -208,14 +120,14 @@ static void add_route(struct text *html, const json_t *route)
 	const json_t *parked = json_object_get(route, "parked");
 
 	text_adds(html, "<tr>");
-	add_text(html, "", text_of(route, "route"));
-	add_number(html, number_of(route, "handled"));
+	html_add_cell(html, "", text_of(route, "route"));
+	html_add_number(html, number_of(route, "handled"));
 	add_stages(html, json_object_get(route, "duplicates"));
-	add_number(html, number_of(route, "conflicts"));
-	add_number(html, number_of(route, "dead"));
-	add_number(html, number_of(route, "retries"));
-	add_number(html, number_of(parked, "waiting"));
-	add_number(html, number_of(parked, "dead"));
+	html_add_number(html, number_of(route, "conflicts"));
+	html_add_number(html, number_of(route, "dead"));
+	html_add_number(html, number_of(route, "retries"));
+	html_add_number(html, number_of(parked, "waiting"));
+	html_add_number(html, number_of(parked, "dead"));
 	text_adds(html, "</tr>\n");
 }
 
@@ -229,19 +141,19 @@ static void add_routes(struct text *html, const json_t *routes)
 	const json_t *at;
 	size_t i;
 
-	begin_table(html, "Routes, since the process started", names);
+	html_begin_table(html, "Routes, since the process started", names);
 	json_array_foreach(routes, i, at) add_route(html, at);
-	end_table(html);
+	html_end_table(html);
 }
 
 static void add_key(struct text *html, const json_t *route, const json_t *key)
 {
 	text_adds(html, "<tr>");
-	add_text(html, "", text_of(route, "route"));
-	add_number(html, number_of(key, "count"));
-	add_number(html, number_of(key, "error"));
-	add_text(html, "", text_of(key, "key_kind"));
-	add_text(html, " class=\"k\"", text_of(key, "key"));
+	html_add_cell(html, "", text_of(route, "route"));
+	html_add_number(html, number_of(key, "count"));
+	html_add_number(html, number_of(key, "error"));
+	html_add_cell(html, "", text_of(key, "key_kind"));
+	html_add_cell(html, " class=\"k\"", text_of(key, "key"));
 	text_adds(html, "</tr>\n");
 }
 
@@ -255,29 +167,14 @@ static void add_repeated(struct text *html, const json_t *repeated)
 	size_t i;
 	size_t k;
 
-	begin_table(html, "Most repeated keys, since the process started",
-		    names);
+	html_begin_table(html, "Most repeated keys, since the process started",
+			 names);
 	json_array_foreach(repeated, i, route)
 	{
 		json_array_foreach(json_object_get(route, "keys"), k, key)
 			add_key(html, route, key);
 	}
-	end_table(html);
-}
-
-static void add_duration(struct text *html, long long seconds)
-{
-	long long minutes = seconds / 60;
-	long long hours = minutes / 60;
-
-	if (hours >= 24)
-		text_addf(html, "%lld d %lld h", hours / 24, hours % 24);
-	else if (hours > 0)
-		text_addf(html, "%lld h %lld min", hours, minutes % 60);
-	else if (minutes > 0)
-		text_addf(html, "%lld min %lld s", minutes, seconds % 60);
-	else
-		text_addf(html, "%lld s", seconds);
+	html_end_table(html);
 }
 
 static void add_time(struct text *html)
@@ -298,7 +195,7 @@ static void add_readiness(struct text *html, const char *why)
 		return;
 	}
 	text_adds(html, "<p class=\"bad\">Not ready</p>\n<pre>");
-	add_escaped(html, why);
+	html_add_escaped(html, why);
 	text_adds(html, "</pre>\n");
 }
 
@@ -309,19 +206,19 @@ static void add_heading(struct text *html, const json_t *status)
 		text_of(json_object_get(status, "prefilter"), "summary");
 
 	text_adds(html, "<h1>onced: ");
-	add_escaped(html, text_of(status, "group"));
+	html_add_escaped(html, text_of(status, "group"));
 	text_adds(html, "</h1>\n");
 	add_readiness(html, text_of(status, "not_ready_because"));
 	text_adds(html, "<p>Version ");
-	add_escaped(html, text_of(status, "version"));
+	html_add_escaped(html, text_of(status, "version"));
 	text_addf(html, ", pid %lld, up ", number_of(status, "pid"));
-	add_duration(html, number_of(status, "uptime_seconds"));
+	html_add_duration(html, number_of(status, "uptime_seconds"));
 	text_addf(html, ", %lld of %lld lanes busy.", number_of(lanes, "busy"),
 		  number_of(lanes, "count"));
 	add_time(html);
 	if (prefilter[0] != '\0')
 		text_adds(html, " Prefilter: ");
-	add_escaped(html, prefilter);
+	html_add_escaped(html, prefilter);
 	text_adds(html, "</p>\n");
 }
 

@@ -107,7 +107,7 @@ struct config {
 	unsigned lanes;
 	struct batch_config batch;
 	struct admin_config admin;
-	int log_level;      /* enum log_level */
+	int log_level; /* enum log_level */
 	int64_t shutdown_timeout_ms;
 	struct route_config *routes;
 	size_t route_count;
