@@ -34,7 +34,12 @@ typedef void page_f(const struct admin *admin, const char *accepted,
 
 static void show_check(admin_check_f *check, void *arg, struct answer *answer)
 {
-	answer->code = check(arg, &answer->body) ? 200 : 503;
+	scoped_text struct text why = { 0 };
+
+	answer->code = check(arg, &why) ? 200 : 503;
+	if (why.data != NULL)
+		readable_add_lines(&answer->body, why.data);
+	answer->body.broken = answer->body.broken || why.broken;
 	if (answer->code == 200)
 		text_adds(&answer->body, "ok\n");
 }
@@ -81,12 +86,16 @@ static void show_status_page(const struct admin *admin, struct answer *answer)
 static void show_status(const struct admin *admin, const char *accepted,
 			struct answer *answer)
 {
+	scoped_text struct text json = { 0 };
+
 	if (status_page_is_wanted(accepted)) {
 		show_status_page(admin, answer);
 		return;
 	}
 	answer->type = "application/json";
-	admin->views.status(admin->views.arg, &answer->body);
+	admin->views.status(admin->views.arg, &json);
+	readable_add_json(&answer->body, bytes_of(json.data, json.size));
+	answer->body.broken = answer->body.broken || json.broken;
 }
 
 static const struct {

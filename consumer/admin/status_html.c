@@ -1,11 +1,9 @@
 /* Text is escaped twice: what is invisible, then what is markup. */
 #include "status_html.h"
 
-#include "bytes.h"
 #include "readable.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void add_character(struct text *html, char character)
 {
@@ -34,15 +32,7 @@ void html_add_escaped(struct text *html, const char *string)
 {
 	scoped_text struct text shown = { 0 };
 
-	for (;;) {
-		size_t size = strcspn(string, "\n");
-
-		readable_add(&shown, bytes_of(string, size), READABLE_WHOLE);
-		if (string[size] == '\0')
-			break;
-		text_adds(&shown, "\n");
-		string += size + 1;
-	}
+	readable_add_lines(&shown, string);
 	for (size_t i = 0; i < shown.size; i++)
 		add_character(html, shown.data[i]);
 }

@@ -4,6 +4,7 @@
 #include "bytes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
 	SHOWN_SIZE = 16 /* "\U000e0041" and more */
@@ -145,6 +146,20 @@ void readable_add(struct text *text, struct once_bytes bytes, size_t most)
 		return;
 	text->size = cut;
 	text_adds(text, "…");
+}
+
+void readable_add_lines(struct text *text, const char *string)
+{
+	while (*string != '\0') {
+		size_t size = strcspn(string, "\n");
+
+		readable_add(text, bytes_of(string, size), READABLE_WHOLE);
+		string += size;
+		if (*string == '\0')
+			return;
+		text_adds(text, "\n");
+		string++;
+	}
 }
 
 /* Beyond 16 bits JSON takes two halves. */

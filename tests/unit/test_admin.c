@@ -727,6 +727,66 @@ START_TEST(no_browser_keeps_or_frames_or_guesses_an_answer)
 }
 END_TEST
 
+static bool is_ill_and_evil(void *arg, struct text *why)
+{
+	(void)arg;
+	text_adds(why, "lane 0: \x1b[2J\u202e\nlane 1: \xff\n");
+	return false;
+}
+
+static void show_evil(void *arg, struct text *json)
+{
+	(void)arg;
+	text_adds(json, "{\"key\":\"\xc2\x9b\u202e\x7f\"}\n");
+}
+
+START_TEST(what_curl_shows_of_it_steers_no_terminal)
+{
+	const struct admin_views evil = { NULL, is_ill_and_evil,
+					  is_ill_and_evil, show_metrics,
+					  show_evil };
+	struct admin *admin = start_with(&usual, &evil);
+
+	expect(admin, "/readyz", 503,
+	       "lane 0: \\x1b[2J\\u202e\nlane 1: \\xff\n");
+	expect(admin, "/status", 200, "{\"key\":\"\\u009b\\u202e\\u007f\"}\n");
+	admin_stop(admin);
+}
+END_TEST
+
+START_TEST(who_comes_while_there_is_no_file_left_is_answered_when_there_is)
+{
+	const struct timespec pause = { 0, 300000000 };
+	struct admin *admin = start();
+	scoped_text struct text answer = { 0 };
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct rlimit limit = { 64, 64 };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int taken[64];
+	char part[256];
+	ssize_t size;
+	size_t count = 0;
+
+	address.sin_port = htons(admin_port(admin));
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	while ((taken[count] = dup(0)) >= 0)
+		count++;
+	ck_assert_int_eq(
+		connect(fd, (const struct sockaddr *)&address, sizeof(address)),
+		0);
+	ck_assert_int_gt(send(fd, "GET /healthz HTTP/1.0\r\n\r\n", 25, 0), 0);
+	nanosleep(&pause, NULL);
+	ck_assert_int_lt(recv(fd, part, sizeof(part), MSG_DONTWAIT), 0);
+	close_all(taken, count);
+	while ((size = recv(fd, part, sizeof(part), 0)) > 0)
+		text_add(&answer, part, (size_t)size);
+	expect_part(&answer, " 200 ");
+	close(fd);
+	admin_stop(admin);
+}
+END_TEST
+
 START_TEST(a_check_that_gives_no_reason_is_still_answered)
 {
 	const struct admin_views silent = { NULL, is_ill_and_silent,
@@ -850,6 +910,10 @@ int main(void)
 		tests,
 		with_a_token_only_who_sends_it_sees_more_than_that_all_is_well);
 	tcase_add_test(tests, no_browser_keeps_or_frames_or_guesses_an_answer);
+	tcase_add_test(tests, what_curl_shows_of_it_steers_no_terminal);
+	tcase_add_test(
+		tests,
+		who_comes_while_there_is_no_file_left_is_answered_when_there_is);
 	tcase_add_test(tests, a_check_that_gives_no_reason_is_still_answered);
 	tcase_add_test(tests, a_process_with_a_thousand_files_is_still_seen);
 	tcase_add_test(tests, a_name_is_as_good_as_an_address);
