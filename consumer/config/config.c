@@ -197,8 +197,12 @@ static bool is_loopback(const char *listen)
 
 const char *config_admin_warning(const struct config *cfg)
 {
-	if (cfg->admin.listen[0] == '\0' || cfg->admin.token[0] != '\0' ||
-	    is_loopback(cfg->admin.listen))
+	const char *listen = cfg->admin.listen;
+	const char *token = cfg->admin.token;
+
+	/* NULL: it was refused, and that is what is said then. */
+	if (listen == NULL || token == NULL || listen[0] == '\0' ||
+	    token[0] != '\0' || is_loopback(listen))
 		return NULL;
 	return "admin.listen can be reached from other machines and there is "
 	       "no admin.token: whoever connects sees message keys and error "
