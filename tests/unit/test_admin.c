@@ -444,7 +444,7 @@ static int open_slow_reader(struct admin *admin)
 static size_t read_slowly(int fd)
 {
 	const struct timespec pause = { 0, 1000000 };
-	static char part[16 * 1024];
+	static char part[64 * 1024];
 	size_t sum = 0;
 	ssize_t size;
 
