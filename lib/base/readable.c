@@ -174,20 +174,33 @@ static void add_json_escape(struct text *text, uint32_t code)
 		  (unsigned)(0xDC00 + (code & 0x3FF)));
 }
 
+/* What is copied as it is; nearly all of it. */
+static size_t count_plain_ascii(const unsigned char *at, size_t left)
+{
+	size_t size = 0;
+
+	while (size < left && at[size] < 0x7F)
+		size++;
+	return size;
+}
+
 void readable_add_json(struct text *text, struct once_bytes json)
 {
 	const unsigned char *at = json.data;
+	size_t left = json.size;
 
-	for (size_t i = 0; i < json.size;) {
+	while (left > 0) {
 		uint32_t code = 0;
-		size_t size = find_character(at + i, json.size - i, &code);
+		size_t size = count_plain_ascii(at, left);
 
-		if (size > 0 && code >= 0x7F &&
-		    (is_control(code) || is_hidden(code)))
+		if (size == 0)
+			size = find_character(at, left, &code);
+		if (code >= 0x7F && (is_control(code) || is_hidden(code)))
 			add_json_escape(text, code);
 		else
-			text_add(text, at + i, size == 0 ? 1 : size);
-		i += size == 0 ? 1 : size;
+			text_add(text, at, size == 0 ? 1 : size);
+		at += size == 0 ? 1 : size;
+		left -= size == 0 ? 1 : size;
 	}
 }
 
