@@ -9,6 +9,7 @@
 
 #include <once/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct admin;
@@ -27,9 +28,18 @@ struct admin_views {
 	admin_status_f *status;
 };
 
-/* `listen`: "127.0.0.1:9464", "[::1]:0"; "": off, and `ret_admin` is NULL. The
- * views are copied. CONFIG: the address is wrong or taken. */
-enum once_status admin_start(const char *listen,
+/* Borrowed until it is stopped. */
+struct admin_options {
+	const char *listen;       /* "127.0.0.1:9464", "[::1]:0"; "": off */
+	const char *token;        /* NULL or "": none is asked for */
+	const char *const *hosts; /* names in the Host header to be served,
+				   * besides localhost and that of `listen` */
+	size_t host_count;
+};
+
+/* It is off: `ret_admin` is NULL. The views are copied. CONFIG: the address is
+ * wrong or taken. */
+enum once_status admin_start(const struct admin_options *options,
 			     const struct admin_views *views,
 			     struct admin **ret_admin, struct once_error *err);
 /* 0: it is off. */

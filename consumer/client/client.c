@@ -56,8 +56,22 @@ static size_t take_part(char *data, size_t size, size_t count, void *arg)
 	return body->broken ? 0 : size * count;
 }
 
-static CURLcode set_up(CURL *curl, const char *url, int timeout_ms,
-		       struct text *body)
+/* libcurl keeps it to the host that is asked. */
+static CURLcode set_token(CURL *curl, const char *token)
+{
+	CURLcode result;
+
+	if (token[0] == '\0')
+		return CURLE_OK;
+	result =
+		curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+	return result != CURLE_OK
+		       ? result
+		       : curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, token);
+}
+
+static CURLcode set_up(CURL *curl, const char *url, const char *token,
+		       int timeout_ms, struct text *body)
 {
 	const CURLcode done[] = {
 		curl_easy_setopt(curl, CURLOPT_URL, url),
@@ -68,6 +82,7 @@ static CURLcode set_up(CURL *curl, const char *url, int timeout_ms,
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms),
 		curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_part),
 		curl_easy_setopt(curl, CURLOPT_WRITEDATA, body),
+		set_token(curl, token),
 	};
 
 	for (size_t i = 0; i < sizeof(done) / sizeof(done[0]); i++)
@@ -76,10 +91,26 @@ static CURLcode set_up(CURL *curl, const char *url, int timeout_ms,
 	return CURLE_OK;
 }
 
-static enum once_status ask(CURL *curl, const char *url, int timeout_ms,
-			    struct text *body, struct once_error *err)
+static enum once_status refuse_code(const char *url, long code,
+				    struct once_error *err)
 {
-	CURLcode result = set_up(curl, url, timeout_ms, body);
+	if (code == 401)
+		return error_set(err, ONCE_CONFIG,
+				 "%s needs another admin.token than that of "
+				 "this file; was the process started with "
+				 "this file?",
+				 url);
+	return error_set(err, ONCE_TRANSIENT,
+			 "%s was answered with HTTP status %ld; is it onced, "
+			 "of this version?",
+			 url, code);
+}
+
+static enum once_status ask(CURL *curl, const char *url, const char *token,
+			    int timeout_ms, struct text *body,
+			    struct once_error *err)
+{
+	CURLcode result = set_up(curl, url, token, timeout_ms, body);
 	long code = 0;
 
 	if (result == CURLE_OK)
@@ -90,17 +121,12 @@ static enum once_status ask(CURL *curl, const char *url, int timeout_ms,
 				 "here, with this file?",
 				 url, curl_easy_strerror(result));
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
-	if (code == 200)
-		return ONCE_OK;
-	return error_set(err, ONCE_TRANSIENT,
-			 "%s was answered with HTTP status %ld; is it onced, "
-			 "of this version?",
-			 url, code);
+	return code == 200 ? ONCE_OK : refuse_code(url, code, err);
 }
 
-enum once_status client_fetch(const char *listen, const char *path,
-			      int timeout_ms, struct text *body,
-			      struct once_error *err)
+enum once_status client_fetch(const char *listen, const char *token,
+			      const char *path, int timeout_ms,
+			      struct text *body, struct once_error *err)
 {
 	scoped_text struct text url = { 0 };
 	enum once_status status;
@@ -115,7 +141,7 @@ enum once_status client_fetch(const char *listen, const char *path,
 	curl = curl_easy_init();
 	if (curl == NULL)
 		return error_no_memory(err);
-	status = ask(curl, url.data, timeout_ms, body, err);
+	status = ask(curl, url.data, token, timeout_ms, body, err);
 	curl_easy_cleanup(curl);
 	return status;
 }

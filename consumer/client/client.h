@@ -21,10 +21,12 @@ enum {
  * is nothing to be asked (it is off, or its port is 0). */
 bool client_url(const char *listen, const char *path, struct text *ret_url);
 
-/* TRANSIENT: nobody answers, or not with that page. CONFIG: there is nothing to
- * be asked. The body is added to `body`. */
-enum once_status client_fetch(const char *listen, const char *path,
-			      int timeout_ms, struct text *body,
+/* `token`: admin.token; "": none is sent. TRANSIENT: nobody answers, or not
+ * with that page. CONFIG: there is nothing to be asked, or the token is wrong.
+ * The body is added to `body`. */
+enum once_status client_fetch(const char *listen, const char *token,
+			      const char *path, int timeout_ms,
+			      struct text *body,
 			      struct once_error *err) ONCE_MUST_CHECK;
 
 #endif

@@ -1,8 +1,11 @@
 /* Strings stay where jansson has put them; the tree lives as long as we do. */
 #include "process_status.h"
 
+#include "bytes.h"
 #include "client.h"
 #include "error.h"
+#include "readable.h"
+#include "scope.h"
 #include "text.h"
 
 #include <jansson.h>
@@ -35,9 +38,12 @@ static void *make_array(const json_t *array, size_t size, size_t *ret_count)
 static void read_partition(const json_t *from, struct process_partition *to)
 {
 	const json_t *lag = json_object_get(from, "lag");
+	int64_t partition = number_of(from, "partition");
 
 	to->topic = text_of(from, "topic");
-	to->partition = (int32_t)number_of(from, "partition");
+	to->partition = partition < INT32_MIN   ? INT32_MIN
+			: partition > INT32_MAX ? INT32_MAX
+						: (int32_t)partition;
 	to->state = text_of(from, "state");
 	to->why = text_of(from, "why");
 	to->next_offset = number_of(from, "next_offset");
@@ -186,13 +192,13 @@ enum once_status process_status_parse(const char *json,
 	return ONCE_OK;
 }
 
-enum once_status process_status_get(const char *listen,
+enum once_status process_status_get(const char *listen, const char *token,
 				    struct process_status **ret_status,
 				    struct once_error *err)
 {
 	scoped_text struct text json = { 0 };
-	enum once_status status =
-		client_fetch(listen, "/status", CLIENT_TIMEOUT_MS, &json, err);
+	enum once_status status = client_fetch(listen, token, "/status",
+					       CLIENT_TIMEOUT_MS, &json, err);
 
 	*ret_status = NULL;
 	if (status != ONCE_OK)
@@ -225,5 +231,12 @@ char *process_status_dump(const struct process_status *status,
 				      ? status->root
 				      : json_object_get(status->root, member);
 
-	return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	char *json scoped_free =
+		json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	scoped_text struct text text = { 0 };
+
+	if (json == NULL)
+		return NULL;
+	readable_add_json(&text, bytes_text(json));
+	return text.broken ? NULL : take(&text.data);
 }

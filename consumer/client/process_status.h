@@ -70,13 +70,14 @@ enum once_status process_status_parse(const char *json,
 				      struct process_status **ret_status,
 				      struct once_error *err) ONCE_MUST_CHECK;
 /* Ask for it and parse it; TRANSIENT and CONFIG as client_fetch(). */
-enum once_status process_status_get(const char *listen,
+enum once_status process_status_get(const char *listen, const char *token,
 				    struct process_status **ret_status,
 				    struct once_error *err) ONCE_MUST_CHECK;
 void process_status_destroy(struct process_status *status);
 
-/* A member, or NULL: all of it, as it came, in one line of JSON. The caller's
- * to free; NULL: no memory, or no such member. */
+/* A member, or NULL: all of it, in one line of JSON that means the same and
+ * can't talk to the terminal. The caller's to free; NULL: no memory, or no such
+ * member. */
 char *process_status_dump(const struct process_status *status,
 			  const char *member);
 

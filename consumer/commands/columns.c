@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 enum {
-	GAP = 2
+	GAP = 2,
+	MOST_TITLE = 20 /* characters: above numbers nothing can be cut */
 };
 
 struct cell {
@@ -27,12 +28,29 @@ struct layout {
 
 /* ---- filling it ---- */
 
+/* NULL: no memory. */
+static char *copy_readable(const char *string, size_t most)
+{
+	struct text shown = { 0 };
+
+	text_adds(&shown, "");
+	readable_add(&shown, bytes_text(string), most);
+	if (shown.broken)
+		text_fini(&shown);
+	return shown.data;
+}
+
 void columns_add(struct columns *columns, const char *title, bool is_number,
 		 size_t least)
 {
-	if (columns->count < COLUMNS_MOST_COUNT)
-		columns->columns[columns->count++] =
-			(struct column){ title, is_number, least };
+	char *shown;
+
+	if (columns->count == COLUMNS_MOST_COUNT)
+		return;
+	shown = copy_readable(title, MOST_TITLE);
+	columns->broken = columns->broken || shown == NULL;
+	columns->columns[columns->count++] =
+		(struct column){ shown, is_number, least };
 }
 
 static struct cell *add_cell(struct columns *columns)
@@ -53,15 +71,12 @@ static struct cell *add_cell(struct columns *columns)
 
 void columns_text(struct columns *columns, enum style style, const char *string)
 {
-	struct text shown = { 0 };
 	struct cell *cell = columns->broken ? NULL : add_cell(columns);
 
 	if (cell == NULL)
 		return;
-	text_adds(&shown, "");
-	readable_add(&shown, bytes_text(string), SIZE_MAX);
-	columns->broken = shown.broken;
-	cell->owned = shown.data;
+	cell->owned = copy_readable(string, READABLE_WHOLE);
+	columns->broken = cell->owned == NULL;
 	cell->string = cell->owned;
 	cell->style = style;
 }
@@ -260,6 +275,8 @@ void columns_render(const struct columns *columns,
 
 void columns_fini(struct columns *columns)
 {
+	for (size_t i = 0; i < columns->count; i++)
+		free(columns->columns[i].title);
 	for (size_t i = 0; i < columns->cell_count; i++)
 		free(columns->cells[i].owned);
 	free(columns->cells);

@@ -18,7 +18,7 @@ enum {
 #define COLUMNS_UNKNOWN INT64_MIN
 
 struct column {
-	const char *title;
+	char *title; /* the column's */
 	bool is_number;
 	size_t least; /* of a text, when it is cut; COLUMNS_UNCUT, _SPARE */
 };
@@ -31,11 +31,11 @@ struct columns {
 	bool broken; /* no memory */
 };
 
-/* All zero has no columns. */
+/* All zero has no columns. Titles and texts may come from anywhere: what is
+ * shown can't talk to the terminal. */
 void columns_add(struct columns *columns, const char *title, bool is_number,
 		 size_t least);
-/* The next cell; rows are as long as there are columns. What is shown can't
- * talk to the terminal. */
+/* The next cell; rows are as long as there are columns. */
 void columns_text(struct columns *columns, enum style style,
 		  const char *string);
 void columns_number(struct columns *columns, enum style style, int64_t number);

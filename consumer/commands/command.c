@@ -2,16 +2,38 @@
 #include "command.h"
 
 #include "bytes.h"
+#include "readable.h"
 #include "source.h"
-#include "text.h"
 
 #include <pwd.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 struct config *command_load_config(const struct arguments *arguments)
 {
 	return config_load(arguments->config_path, source_check_property, NULL,
 			   stderr);
+}
+
+void command_complain(const char *fmt, ...)
+{
+	scoped_text struct text shown = { 0 };
+	char text[2 * sizeof(((struct once_error *)NULL)->text)];
+	va_list args;
+	size_t size;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	text_adds(&shown, "onced: ");
+	for (const char *at = text; *at != '\0'; at += size) {
+		size = strcspn(at, "\n");
+		readable_add(&shown, bytes_of(at, size), READABLE_WHOLE);
+		size += at[size] == '\n';
+		if (at[size] != '\0')
+			text_adds(&shown, "\n       ");
+	}
+	fprintf(stderr, "%s\n", shown.data == NULL ? "" : shown.data);
 }
 
 void command_add_person(struct text *person)

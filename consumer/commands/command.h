@@ -99,6 +99,10 @@ extern const struct command command_top;
 extern const struct command command_parked;
 extern const struct command command_version;
 
+/* "onced: …" on stderr. What came from a server or a file in it can't talk to
+ * the terminal; its further lines are indented. */
+void command_complain(const char *fmt, ...) ONCE_PRINTF(1, 2);
+
 /* For the audit: name@host. */
 void command_add_person(struct text *person);
 

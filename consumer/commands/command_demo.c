@@ -12,7 +12,7 @@ static int demo(const struct arguments *arguments)
 
 	(void)arguments;
 	if (status != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", err.text);
+		command_complain("%s", err.text);
 	if (status == ONCE_CONFIG)
 		return EXIT_CODE_CONFIG;
 	return status == ONCE_OK && is_good ? EXIT_CODE_OK : EXIT_CODE_FOUND;

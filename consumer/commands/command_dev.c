@@ -104,9 +104,9 @@ static void print_addresses(const struct config *cfg)
 {
 	printf("broker    %s\n", cfg->kafka.brokers);
 	printf("database  %s\n", cfg->database.conninfo);
-	if (cfg->admin_listen[0] != '\0')
+	if (cfg->admin.listen[0] != '\0')
 		printf("admin     http://%s/metrics, /readyz, /status\n",
-		       cfg->admin_listen);
+		       cfg->admin.listen);
 	printf("\nA message:\n"
 	       "  echo '{\"refund_no\":\"R-1\"}' |\n"
 	       "    kcat -P -b %s -t %s -H message-id=m-1\n"
@@ -143,7 +143,7 @@ static int run_in(struct sandbox *sandbox, const struct config *cfg)
 /* To be stopped before it ran is as good as afterwards. */
 static int explain(enum once_status status, const struct once_error *err)
 {
-	fprintf(stderr, "onced: %s\n", err->text);
+	command_complain("%s", err->text);
 	if (stop_signal_is_pending())
 		return EXIT_CODE_OK;
 	return (int)exit_code_of(status);

@@ -102,7 +102,7 @@ static bool choose_retention(struct gc *gc)
 	}
 	if (value_parse_number(&age, text, &gc->retention_ms, &err) == ONCE_OK)
 		return true;
-	fprintf(stderr, "onced: --older-than is \"%s\": %s\n", text, err.text);
+	command_complain("--older-than is \"%s\": %s", text, err.text);
 	return false;
 }
 
@@ -172,7 +172,7 @@ static enum once_status run(struct gc *gc, struct once_error *err)
 /* The scope is in use, or there is none of that name. */
 static int explain(enum once_status status, const struct once_error *err)
 {
-	fprintf(stderr, "onced: %s\n", err->text);
+	command_complain("%s", err->text);
 	if (status == ONCE_FENCED)
 		return EXIT_CODE_FOUND;
 	if (status == ONCE_INVALID)

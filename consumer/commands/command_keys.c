@@ -322,7 +322,7 @@ static int survey(const struct config *cfg, const struct request *request,
 					      page, &err);
 	if (status == ONCE_OK)
 		return show(page);
-	fprintf(stderr, "onced: %s\n", err.text);
+	command_complain("%s", err.text);
 	return status == ONCE_INVALID ? EXIT_CODE_USAGE
 				      : (int)exit_code_of(status);
 }

@@ -34,7 +34,7 @@ static int migrate(const struct arguments *arguments)
 			      &telling, &err);
 	config_destroy(cfg);
 	if (status != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", err.text);
+		command_complain("%s", err.text);
 	return exit_code_of(status);
 }
 

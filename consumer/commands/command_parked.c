@@ -41,7 +41,7 @@ static int print_message(void *arg, const struct once_parked_message *msg)
 static int explain(enum once_status status, const struct once_error *err)
 {
 	fflush(stdout);
-	fprintf(stderr, "onced: %s\n", err->text);
+	command_complain("%s", err->text);
 	return status == ONCE_INVALID ? EXIT_CODE_USAGE
 				      : (int)exit_code_of(status);
 }

@@ -219,7 +219,7 @@ static int seek(const struct arguments *arguments)
 	if (code == EXIT_CODE_OK)
 		seek_page_print(&page);
 	else if (refusal == NULL)
-		fprintf(stderr, "onced: %s\n", err.text);
+		command_complain("%s", err.text);
 	text_fini(&page.text);
 	config_destroy(cfg);
 	return code;

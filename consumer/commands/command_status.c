@@ -17,8 +17,9 @@ struct answers {
 
 static enum once_status ask(const struct config *cfg, struct answers *answers)
 {
-	enum once_status status = process_status_get(
-		cfg->admin_listen, &answers->process, &answers->asked);
+	enum once_status status =
+		process_status_get(cfg->admin.listen, cfg->admin.token,
+				   &answers->process, &answers->asked);
 
 	(void)status; /* it may be down: that is what is told then */
 	return once_overview(cfg->database.conninfo, cfg->kafka.group,
@@ -56,7 +57,7 @@ static int status(const struct arguments *arguments)
 	page.process = answers.process;
 	show(arguments, &page);
 	if (got != ONCE_OK)
-		fprintf(stderr, "onced: %s\n", answers.database.text);
+		command_complain("%s", answers.database.text);
 	process_status_destroy(answers.process);
 	facts_fini(&answers.facts);
 	config_destroy(cfg);

@@ -44,11 +44,11 @@ static int print_once(const struct config *cfg,
 {
 	struct process_status *process = NULL;
 	struct once_error err;
-	enum once_status status =
-		process_status_get(cfg->admin_listen, &process, &err);
+	enum once_status status = process_status_get(
+		cfg->admin.listen, cfg->admin.token, &process, &err);
 
 	if (status != ONCE_OK) {
-		fprintf(stderr, "onced: %s\n", err.text);
+		command_complain("%s", err.text);
 		return exit_code_of(status);
 	}
 	if (arguments->json)
@@ -77,8 +77,8 @@ static enum once_status make_screen(const struct config *cfg,
 				    struct text *text, struct once_error *err)
 {
 	struct process_status *process = NULL;
-	enum once_status status =
-		process_status_get(cfg->admin_listen, &process, err);
+	enum once_status status = process_status_get(
+		cfg->admin.listen, cfg->admin.token, &process, err);
 
 	if (status == ONCE_OK)
 		top_print(process, terminal, text);
@@ -124,7 +124,7 @@ static int print_until_told(const struct config *cfg)
 		terminal_look(&terminal); /* it may have another size now */
 		status = make_screen(cfg, &terminal, &screen, &err);
 		if (status != ONCE_OK && !answered) {
-			fprintf(stderr, "onced: %s\n", err.text);
+			command_complain("%s", err.text);
 			return exit_code_of(status);
 		}
 		answered = true;

@@ -2,6 +2,7 @@
 #include "gc_page.h"
 
 #include "bytes.h"
+#include "readable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 enum {
 	AGE_SIZE = 32,
+	SCOPE_WIDTH = 32, /* columns */
 	SECOND_MS = 1000,
 	MINUTE_MS = 60 * SECOND_MS,
 	HOUR_MS = 60 * MINUTE_MS,
@@ -105,6 +107,24 @@ static void add_json(struct gc_page *page,
 		  reading->overdue_ms / SECOND_MS);
 }
 
+static void add_readable(struct text *text, const char *string)
+{
+	readable_add(text, bytes_text(string), READABLE_WHOLE);
+}
+
+/* Scopes are in the database, and so may be another's. */
+static void add_padded(struct text *text, const char *scope)
+{
+	scoped_text struct text shown = { 0 };
+	size_t width;
+
+	text_adds(&shown, "");
+	add_readable(&shown, scope);
+	width = readable_width(bytes_of(shown.data, shown.size));
+	text_addf(text, "%s%*s", shown.data == NULL ? "" : shown.data,
+		  width < SCOPE_WIDTH ? (int)(SCOPE_WIDTH - width) : 0, "");
+}
+
 static void add_line(struct gc_page *page,
 		     const struct once_log_reading *reading,
 		     const struct gc_line *line)
@@ -116,42 +136,67 @@ static void add_line(struct gc_page *page,
 		text_addf(&page->rows, "%-32s %12s %10s %14s %8s %8s\n",
 			  "scope", page->dry_run ? "would remove" : "removed",
 			  "kept", "rows", "oldest", "overdue");
+	add_padded(&page->rows, reading->scope);
 	text_addf(&page->rows,
-		  "%-32s %12" PRId64 " %10" PRId64 " %s%13" PRId64 " %8s %8s\n",
-		  reading->scope, line->removed, line->kept,
-		  reading->exact ? " " : "~", reading->rows,
-		  format_age(reading->oldest_ms, oldest),
+		  " %12" PRId64 " %10" PRId64 " %s%13" PRId64 " %8s %8s\n",
+		  line->removed, line->kept, reading->exact ? " " : "~",
+		  reading->rows, format_age(reading->oldest_ms, oldest),
 		  format_age(reading->overdue_ms, overdue));
 }
 
 /* ---- sentences ---- */
+
+static void add_note(struct gc_page *page,
+		     const struct once_log_reading *reading, const char *note)
+{
+	add_readable(&page->notes, reading->scope);
+	text_adds(&page->notes, ": ");
+	add_readable(&page->notes, note);
+	text_adds(&page->notes, "\n");
+}
+
+/* As one word of a shell. */
+static void add_quoted(struct text *text, const char *string)
+{
+	text_adds(text, "'");
+	while (*string != '\0') {
+		size_t size = strcspn(string, "'");
+
+		readable_add(text, bytes_of(string, size), READABLE_WHOLE);
+		string += size;
+		if (*string == '\'') {
+			text_adds(text, "'\\''");
+			string++;
+		}
+	}
+	text_adds(text, "'");
+}
 
 static void note_known(struct gc_page *page,
 		       const struct once_log_reading *reading,
 		       const struct gc_line *line)
 {
 	if (line->busy)
-		text_addf(&page->notes,
-			  "%s: another cleaner is at it; it goes on with it\n",
-			  reading->scope);
+		add_note(page, reading,
+			 "another cleaner is at it; it goes on with it");
 	if (line->doubt[0] != '\0')
-		text_addf(&page->notes, "%s: %s\n", reading->scope,
-			  line->doubt);
+		add_note(page, reading, line->doubt);
 	if (line->kept > 0)
-		text_addf(&page->notes,
-			  "%s: kept are rows that a group may read again, for "
-			  "its position stands before them; see onced status\n",
-			  reading->scope);
+		add_note(page, reading,
+			 "kept are rows that a group may read again, for its "
+			 "position stands before them; see onced status");
 }
 
 static void note_foreign(struct gc_page *page,
 			 const struct once_log_reading *reading)
 {
-	text_addf(&page->notes,
-		  "%s: no route of this configuration has that scope. If none "
-		  "of another has it either, remove what is older than its "
-		  "groups have said with: onced gc --scope '%s'\n",
-		  reading->scope, reading->scope);
+	add_readable(&page->notes, reading->scope);
+	text_adds(&page->notes,
+		  ": no route of this configuration has that scope. If none of "
+		  "another has it either, remove what is older than its groups "
+		  "have said with: onced gc --scope ");
+	add_quoted(&page->notes, reading->scope);
+	text_adds(&page->notes, "\n");
 }
 
 void gc_page_add_reading(void *arg, const struct once_log_reading *reading)

@@ -155,8 +155,10 @@ static void add_kind(struct text *text, const struct key_survey *survey,
 static void add_place(struct text *text, const struct key_survey *survey,
 		      uint32_t place, int64_t offset)
 {
-	text_addf(text, "%s[%d] %lld", survey->places[place].topic,
-		  (int)survey->places[place].partition, (long long)offset);
+	readable_add(text, bytes_text(survey->places[place].topic),
+		     READABLE_WHOLE);
+	text_addf(text, "[%d] %lld", (int)survey->places[place].partition,
+		  (long long)offset);
 }
 
 static void add_key_line(struct text *text, const char *key, size_t size)
@@ -237,10 +239,20 @@ static void add_partition(struct text *text, const struct keys_report *report,
 	const struct sample_partition *at = &report->partitions[number];
 	int64_t messages = report->survey->places[number].messages;
 
-	text_addf(text, "  %12lld %8.3f %%  %s[%d], offsets %lld to %lld\n",
-		  (long long)messages,
-		  share_of(messages, report->survey->messages), at->topic,
-		  (int)at->partition, (long long)at->from, (long long)at->end);
+	text_addf(text, "  %12lld %8.3f %%  ", (long long)messages,
+		  share_of(messages, report->survey->messages));
+	readable_add(text, bytes_text(at->topic), READABLE_WHOLE);
+	text_addf(text, "[%d], offsets %lld to %lld\n", (int)at->partition,
+		  (long long)at->from, (long long)at->end);
+}
+
+static void add_fault(struct text *text, const struct sample_partition *at)
+{
+	text_adds(text, "\n  ");
+	readable_add(text, bytes_text(at->topic), READABLE_WHOLE);
+	text_addf(text, "[%d] halts: ", (int)at->partition);
+	readable_add(text, bytes_text(at->fault), READABLE_WHOLE);
+	text_adds(text, "\n");
 }
 
 static void add_faults(struct text *text, const struct keys_report *report)
@@ -249,8 +261,7 @@ static void add_faults(struct text *text, const struct keys_report *report)
 		const struct sample_partition *at = &report->partitions[i];
 
 		if (at->fault[0] != '\0')
-			text_addf(text, "\n  %s[%d] halts: %s\n", at->topic,
-				  (int)at->partition, at->fault);
+			add_fault(text, at);
 	}
 }
 

@@ -158,7 +158,7 @@ static int choose_age(const char *option, const char *text, int64_t *ret_ms)
 	if (text == NULL ||
 	    value_parse_number(&age, text, ret_ms, &err) == ONCE_OK)
 		return EXIT_CODE_OK;
-	fprintf(stderr, "onced: --%s is \"%s\": %s\n", option, text, err.text);
+	command_complain("--%s is \"%s\": %s", option, text, err.text);
 	return EXIT_CODE_USAGE;
 }
 

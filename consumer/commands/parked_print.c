@@ -105,15 +105,17 @@ static void add_heading(struct parked_page *page)
 static void add_row(struct parked_page *page,
 		    const struct once_parked_message *msg)
 {
+	scoped_text struct text row = { 0 };
 	struct text *text = &page->text;
 	size_t begin = text->size;
 
-	text_addf(text, "%7d %13lld  %-7s  %-12s %8lld %7lld  %.10s %.5s",
+	text_addf(&row, "%7d %13lld  %-7s  %-12s %8lld %7lld  %.10s %.5s",
 		  (int)msg->partition, (long long)msg->offset,
 		  msg->state == ONCE_PARKED_DEAD ? "dead" : "waiting",
 		  msg->cause, (long long)msg->attempts, (long long)msg->crashes,
 		  msg->parked_at,
 		  strlen(msg->parked_at) > 11 ? msg->parked_at + 11 : "");
+	readable_add(text, bytes_of(row.data, row.size), READABLE_WHOLE);
 	readable_end_line(text, begin, WIDTH);
 	begin = text->size;
 	text_adds(text, "        ");
@@ -158,12 +160,14 @@ static void add_hex_line(struct text *text, const char *name,
 
 static void add_state(struct text *text, const struct once_parked_message *msg)
 {
-	add_label(text, "state");
+	scoped_text struct text state = { 0 };
+
 	if (msg->state == ONCE_PARKED_DEAD)
-		text_addf(text, "dead, parked %s\n", msg->parked_at);
+		text_addf(&state, "dead, parked %s", msg->parked_at);
 	else
-		text_addf(text, "waiting until %s, parked %s\n", msg->retry_at,
+		text_addf(&state, "waiting until %s, parked %s", msg->retry_at,
 			  msg->parked_at);
+	add_line(text, "state", bytes_of(state.data, state.size));
 	add_line(text, "reason", bytes_text(msg->cause));
 	if (msg->reason[0] != '\0')
 		add_line(text, "", bytes_text(msg->reason));

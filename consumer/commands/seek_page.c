@@ -2,6 +2,7 @@
 #include "seek_page.h"
 
 #include "bytes.h"
+#include "readable.h"
 
 #include <stdio.h>
 
@@ -87,7 +88,8 @@ static void add_lines(struct seek_page *page, int32_t partition, int64_t from,
 {
 	const struct seek_place *place = &page->seeker->places[partition];
 
-	text_addf(&page->text, "%s[%d]: ", page->topic, (int)partition);
+	readable_add(&page->text, bytes_text(page->topic), READABLE_WHOLE);
+	text_addf(&page->text, "[%d]: ", (int)partition);
 	if (place->log == SEEK_LOG_ANOTHER)
 		text_addf(&page->text,
 			  "%lld -> %lld in another log, for the topic was "

@@ -11,6 +11,16 @@ enum {
 	NAME_LEAST = 8 /* columns */
 };
 
+/* What was counted elsewhere may be anything: it stays at the most. */
+static int64_t add_up(int64_t sum, int64_t more)
+{
+	if (more > 0 && sum > INT64_MAX - more)
+		return INT64_MAX;
+	if (more < 0 && sum < INT64_MIN - more)
+		return INT64_MIN;
+	return sum + more;
+}
+
 /* ---- partitions ---- */
 
 static const struct process_partition *find_partition(
@@ -68,7 +78,8 @@ static void add_state(struct columns *columns,
 	}
 	text_adds(&state, partition->state);
 	if (attempts > 0 && strcmp(partition->state, "running") == 0)
-		text_addf(&state, ", attempt %lld", (long long)attempts + 1);
+		text_addf(&state, ", attempt %lld",
+			  (long long)add_up(attempts, 1));
 	columns_text(columns, style_of(partition->state),
 		     state.data == NULL ? "" : state.data);
 }
@@ -164,7 +175,7 @@ static int64_t count_parked(const struct facts *facts, const char *scope,
 		if (fact_is_of(fact, "parked") &&
 		    strcmp(fact_text(fact, "scope"), scope) == 0 &&
 		    strcmp(fact_text(fact, "state"), state) == 0)
-			sum += fact_number(fact, "count");
+			sum = add_up(sum, fact_number(fact, "count"));
 	}
 	return sum;
 }
@@ -207,11 +218,11 @@ static void add_duplicates(struct columns *columns,
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < route->stage_count; i++)
-		sum += route->stages[i].duplicates;
+		sum = add_up(sum, route->stages[i].duplicates);
 	columns_text(columns, STYLE_PLAIN, route->name);
 	columns_number(columns, STYLE_PLAIN, route->handled);
 	columns_number(columns, STYLE_PLAIN, sum);
-	add_share(columns, sum, sum + route->handled);
+	add_share(columns, sum, add_up(sum, route->handled));
 	for (size_t i = 0; i < route->stage_count; i++)
 		if (is_told(process, &route->stages[i]))
 			columns_number(columns, STYLE_PLAIN,

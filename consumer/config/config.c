@@ -186,6 +186,29 @@ struct once_prefilter_options config_prefilter_options(const struct config *cfg)
 	};
 }
 
+/* Names aren't looked up: another than localhost may be reached from outside.
+ */
+static bool is_loopback(const char *listen)
+{
+	return strncmp(listen, "127.", 4) == 0 ||
+	       strncmp(listen, "[::1]:", 6) == 0 ||
+	       strncmp(listen, "localhost:", 10) == 0;
+}
+
+const char *config_admin_warning(const struct config *cfg)
+{
+	const char *listen = cfg->admin.listen;
+	const char *token = cfg->admin.token;
+
+	/* NULL: it was refused, and that is what is said then. */
+	if (listen == NULL || token == NULL || listen[0] == '\0' ||
+	    token[0] != '\0' || is_loopback(listen))
+		return NULL;
+	return "admin.listen can be reached from other machines and there is "
+	       "no admin.token: whoever connects sees message keys and error "
+	       "texts; set admin.token, or restrict who can connect";
+}
+
 int config_route_of(const struct config *cfg, const char *topic)
 {
 	for (size_t i = 0; i < cfg->route_count; i++)
@@ -241,6 +264,7 @@ void config_destroy(struct config *cfg)
 		free_texts(route->retry.never, route->retry.never_count);
 	}
 	free_options(cfg, false);
+	free_texts(cfg->admin.hosts, cfg->admin.host_count);
 	free_properties(cfg->kafka.properties, cfg->kafka.property_count);
 	free(cfg->routes);
 	free(cfg);

@@ -60,6 +60,13 @@ struct batch_config {
 	int64_t max_time_ms;
 };
 
+struct admin_config {
+	char *listen; /* "": off */
+	char *token;  /* "": none */
+	char **hosts;
+	size_t host_count;
+};
+
 struct retry_config {
 	unsigned max_attempts; /* 0: for ever */
 	int64_t first_delay_ms;
@@ -99,8 +106,8 @@ struct config {
 	int64_t retention_ms; /* -1: for ever */
 	unsigned lanes;
 	struct batch_config batch;
-	char *admin_listen; /* "": off */
-	int log_level;      /* enum log_level */
+	struct admin_config admin;
+	int log_level; /* enum log_level */
 	int64_t shutdown_timeout_ms;
 	struct route_config *routes;
 	size_t route_count;
@@ -127,6 +134,9 @@ void config_destroy(struct config *cfg);
 bool config_has_prefilter(const struct config *cfg);
 struct once_prefilter_options config_prefilter_options(
 	const struct config *cfg);
+
+/* What a stranger may see over HTTP, in a sentence; NULL: nothing is wrong. */
+const char *config_admin_warning(const struct config *cfg);
 
 /* The index of the route that takes `topic`; -1: none. */
 int config_route_of(const struct config *cfg, const char *topic);

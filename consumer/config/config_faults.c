@@ -3,6 +3,9 @@
  */
 #include "config_faults.h"
 
+#include "bytes.h"
+#include "readable.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -85,16 +88,14 @@ static int compare(const void *left, const void *right)
 
 static void write_fault(const struct fault *fault, const char *path, FILE *out)
 {
+	scoped_text struct text shown = { 0 };
+
 	fputs(path, out);
 	if (fault->place.line > 0)
 		fprintf(out, ":%d:%d", fault->place.line, fault->place.column);
 	fputs(fault->warning ? ": warning: " : ": ", out);
-	for (const char *at = fault->text; *at != '\0'; at++) {
-		unsigned char byte = (unsigned char)*at;
-
-		fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, out);
-	}
-	fputc('\n', out);
+	readable_add(&shown, bytes_text(fault->text), READABLE_WHOLE);
+	fprintf(out, "%s\n", shown.data == NULL ? "" : shown.data);
 }
 
 void faults_write(struct faults *faults, const char *path, FILE *out)

@@ -34,7 +34,7 @@ void faults_add(struct faults *faults, struct place place, const char *fmt, ...)
 void faults_warn(struct faults *faults, struct place place, const char *fmt,
 		 ...) ONCE_PRINTF(3, 4);
 bool faults_refuse(const struct faults *faults);
-/* Sorts, then writes one line for each; control characters become "?". */
+/* Sorts, then writes one line for each, safe to be shown. */
 void faults_write(struct faults *faults, const char *path, FILE *out);
 void faults_fini(struct faults *faults);
 

@@ -44,7 +44,7 @@ static bool accept_list(struct reader *reader,
 	return false;
 }
 
-/* ---- topics and SQLSTATEs ---- */
+/* ---- topics, SQLSTATEs and hosts ---- */
 
 static bool has_text(char *const *texts, size_t count, const char *text)
 {
@@ -66,14 +66,21 @@ static void keep_text(struct reader *reader, const char *text, size_t size,
 		list->count++;
 }
 
+static enum once_status check_text(const struct config_option *option,
+				   const char *text, struct once_error *err)
+{
+	if (option->kind == CONFIG_SQLSTATES)
+		return value_check_sqlstate(text, err);
+	if (option->kind == CONFIG_HOSTS)
+		return value_check_host(text, err);
+	return value_check_topic(text, err);
+}
+
 static void read_text(struct reader *reader, const struct config_option *option,
 		      const struct scalar *scalar, struct list *list)
 {
 	struct once_error err = { 0 };
-	enum once_status status =
-		option->kind == CONFIG_SQLSTATES
-			? value_check_sqlstate(scalar->text, &err)
-			: value_check_topic(scalar->text, &err);
+	enum once_status status = check_text(option, scalar->text, &err);
 
 	if (status != ONCE_OK) {
 		scalar_refuse(reader, option, scalar, &err);

@@ -1,5 +1,5 @@
 /* config_list.h - options that are lists: topics, properties, settings,
- * SQLSTATEs. */
+ * SQLSTATEs, hosts. */
 #ifndef ONCED_CONFIG_LIST_H
 #define ONCED_CONFIG_LIST_H
 

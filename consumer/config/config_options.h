@@ -25,6 +25,7 @@
 	X(BROKERS,    "addresses")     \
 	X(ADDRESS,    "address")       \
 	X(TEMPLATE,   "template")      \
+	X(TOKEN,      "token")         \
 	X(FILE,       "file")          \
 	X(WORD,       "word")          \
 	X(COUNT,      "number")        \
@@ -34,7 +35,8 @@
 	X(TOPICS,     "list of topics") \
 	X(PROPERTIES, "list of name=value") \
 	X(SETTINGS,   "list of name=value") \
-	X(SQLSTATES,  "list of SQLSTATEs")
+	X(SQLSTATES,  "list of SQLSTATEs") \
+	X(HOSTS,      "list of host names")
 /* clang-format on */
 
 enum config_kind {

@@ -60,8 +60,10 @@ static void print_text(const struct printer *printer,
 	memcpy(&value, field_of(printer, option->offset), sizeof(value));
 	if (value == NULL)
 		fprintf(printer->out, "# %s", option->value);
-	else if ((option->flags & CONFIG_SECRET) == 0)
+	else if ((option->flags & CONFIG_SECRET) == 0 || value[0] == '\0')
 		print_quoted(value, printer->out);
+	else if (option->kind == CONFIG_TOKEN)
+		fputs(set, printer->out);
 	else {
 		secret_redact_conninfo(&shown, value);
 		print_quoted(shown.data == NULL ? "" : shown.data,

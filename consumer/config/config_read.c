@@ -84,6 +84,15 @@ static bool read_value(struct reader *reader, const struct section *section,
 		return false;
 	if (scalar.outside)
 		*section->hidden |= UINT64_C(1) << config_option_index(option);
+	if (option->kind == CONFIG_TOKEN && scalar.outside &&
+	    scalar.text[0] == '\0') {
+		faults_add(reader->faults, scalar.place,
+			   "%s: what it refers to is empty, and that would "
+			   "turn it off; give it a value, or take the option "
+			   "out",
+			   option->path);
+		return false;
+	}
 	if (store_value(reader, section, option, scalar.text, &err) == ONCE_OK)
 		return true;
 	scalar_refuse(reader, option, &scalar, &err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum {
+	MIN_TOKEN = 16,
 	MAX_KAFKA_NAME = 249,
 	MAX_HOST = 255
 };
@@ -148,6 +149,43 @@ static enum once_status check_address(const char *text, struct once_error *err)
 	return check_line(text, err);
 }
 
+/* What a bearer token is made of, and a length that can't be guessed. */
+static enum once_status check_token(const char *text, struct once_error *err)
+{
+	size_t size = strlen(text);
+	size_t usual = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~+/");
+
+	if (size == 0)
+		return ONCE_OK;
+	if (size < MIN_TOKEN)
+		return error_set(err, ONCE_INVALID,
+				 "too short to be a secret; write at least %d "
+				 "characters, such as what \"openssl rand -hex "
+				 "32\" prints",
+				 MIN_TOKEN);
+	if (usual + strspn(text + usual, "=") != size)
+		return error_set(err, ONCE_INVALID,
+				 "not a bearer token; write letters, digits "
+				 "and -._~+/ only, with = only at the end");
+	return ONCE_OK;
+}
+
+enum once_status value_check_host(const char *text, struct once_error *err)
+{
+	size_t size = strlen(text);
+
+	if (size > 0 && size <= MAX_HOST &&
+	    strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			 "0123456789._-") == size &&
+	    text[size - 1] != '.')
+		return ONCE_OK;
+	return error_set(err, ONCE_INVALID,
+			 "not a host name; write it without scheme, port and "
+			 "\"*\", such as onced.internal");
+}
+
 static check_f *check_of(enum config_kind kind)
 {
 	static const struct {
@@ -160,6 +198,7 @@ static check_f *check_of(enum config_kind kind)
 		{ CONFIG_BROKERS, check_brokers },
 		{ CONFIG_ADDRESS, check_address },
 		{ CONFIG_TEMPLATE, check_line },
+		{ CONFIG_TOKEN, check_token },
 		{ CONFIG_FILE, check_line },
 	};
 

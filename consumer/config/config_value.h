@@ -27,6 +27,9 @@ enum once_status value_check_text(const struct config_option *option,
 /* A topic's name. */
 enum once_status value_check_topic(const char *text,
 				   struct once_error *err) ONCE_MUST_CHECK;
+/* A host's name, without a port. */
+enum once_status value_check_host(const char *text,
+				  struct once_error *err) ONCE_MUST_CHECK;
 /* An SQLSTATE, or a class of them. */
 enum once_status value_check_sqlstate(const char *text,
 				      struct once_error *err) ONCE_MUST_CHECK;

@@ -228,8 +228,17 @@ static enum once_status start_admin(struct runtime *runtime,
 		.status = describe,
 	};
 
-	return admin_start(runtime->cfg->admin_listen, &views, &runtime->admin,
-			   err);
+	struct admin_options options = {
+		.listen = runtime->cfg->admin.listen,
+		.token = runtime->cfg->admin.token,
+		.hosts = (const char *const *)runtime->cfg->admin.hosts,
+		.host_count = runtime->cfg->admin.host_count,
+	};
+	const char *warning = config_admin_warning(runtime->cfg);
+
+	if (warning != NULL)
+		log_warning(NULL, "%s", warning);
+	return admin_start(&options, &views, &runtime->admin, err);
 }
 
 static enum once_status start(struct runtime *runtime, struct once_error *err)

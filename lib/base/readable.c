@@ -4,9 +4,10 @@
 #include "bytes.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
-	SHOWN_SIZE = 16 /* "\U0001f600" and more */
+	SHOWN_SIZE = 16 /* "\U000e0041" and more */
 };
 
 struct range {
@@ -14,12 +15,19 @@ struct range {
 	uint32_t last;
 };
 
-/* Shown as numbers: what is invisible, or changes the direction. */
+/* Shown as numbers: what is invisible, or changes the direction. Unicode 15.1:
+ * the categories Cf, Zl and Zp, what is to be ignored by default, and
+ * noncharacters. */
 static const struct range hidden[] = {
-	{ 0x00AD, 0x00AD }, { 0x061C, 0x061C },   { 0x115F, 0x1160 },
-	{ 0x180E, 0x180E }, { 0x200B, 0x200F },   { 0x2028, 0x202E },
-	{ 0x2060, 0x206F }, { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },
-	{ 0xFFF0, 0xFFFB }, { 0xE0000, 0xE0FFF },
+	{ 0x00AD, 0x00AD },   { 0x034F, 0x034F },   { 0x0600, 0x0605 },
+	{ 0x061C, 0x061C },   { 0x06DD, 0x06DD },   { 0x070F, 0x070F },
+	{ 0x0890, 0x0891 },   { 0x08E2, 0x08E2 },   { 0x115F, 0x1160 },
+	{ 0x17B4, 0x17B5 },   { 0x180B, 0x180F },   { 0x200B, 0x200F },
+	{ 0x2028, 0x202E },   { 0x2060, 0x206F },   { 0x3164, 0x3164 },
+	{ 0xFDD0, 0xFDEF },   { 0xFE00, 0xFE0F },   { 0xFEFF, 0xFEFF },
+	{ 0xFFA0, 0xFFA0 },   { 0xFFF0, 0xFFFB },   { 0x110BD, 0x110BD },
+	{ 0x110CD, 0x110CD }, { 0x13430, 0x1343F }, { 0x1BCA0, 0x1BCA3 },
+	{ 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
 };
 
 /* Two columns: East Asian Width W and F of Unicode, in a few blocks. */
@@ -73,6 +81,12 @@ static bool is_control(uint32_t code)
 	return code < 0x20 || (code >= 0x7F && code < 0xA0);
 }
 
+/* The last two of each plane are noncharacters. */
+static bool is_hidden(uint32_t code)
+{
+	return IS_IN(hidden, code) || (code & 0xFFFE) == 0xFFFE;
+}
+
 /* How the next character is shown; returns how many bytes it takes. */
 static size_t show_character(const unsigned char *at, size_t left,
 			     char shown[SHOWN_SIZE])
@@ -85,8 +99,9 @@ static size_t show_character(const unsigned char *at, size_t left,
 			 (unsigned)(size == 0 ? at[0] : code));
 		return size == 0 ? 1 : size;
 	}
-	if (IS_IN(hidden, code))
-		snprintf(shown, SHOWN_SIZE, "\\u%04x", (unsigned)code);
+	if (is_hidden(code))
+		snprintf(shown, SHOWN_SIZE,
+			 code > 0xFFFF ? "\\U%08x" : "\\u%04x", (unsigned)code);
 	else
 		snprintf(shown, SHOWN_SIZE, "%.*s", (int)size,
 			 (const char *)at);
@@ -133,6 +148,62 @@ void readable_add(struct text *text, struct once_bytes bytes, size_t most)
 	text_adds(text, "…");
 }
 
+void readable_add_lines(struct text *text, const char *string)
+{
+	while (*string != '\0') {
+		size_t size = strcspn(string, "\n");
+
+		readable_add(text, bytes_of(string, size), READABLE_WHOLE);
+		string += size;
+		if (*string == '\0')
+			return;
+		text_adds(text, "\n");
+		string++;
+	}
+}
+
+/* Beyond 16 bits JSON takes two halves. */
+static void add_json_escape(struct text *text, uint32_t code)
+{
+	if (code <= 0xFFFF) {
+		text_addf(text, "\\u%04x", (unsigned)code);
+		return;
+	}
+	code -= 0x10000;
+	text_addf(text, "\\u%04x\\u%04x", (unsigned)(0xD800 + (code >> 10)),
+		  (unsigned)(0xDC00 + (code & 0x3FF)));
+}
+
+/* What is copied as it is; nearly all of it. */
+static size_t count_plain_ascii(const unsigned char *at, size_t left)
+{
+	size_t size = 0;
+
+	while (size < left && at[size] < 0x7F)
+		size++;
+	return size;
+}
+
+void readable_add_json(struct text *text, struct once_bytes json)
+{
+	const unsigned char *at = json.data;
+	size_t left = json.size;
+
+	while (left > 0) {
+		uint32_t code = 0;
+		size_t size = count_plain_ascii(at, left);
+
+		if (size == 0)
+			size = find_character(at, left, &code);
+		if (code >= 0x7F && (is_control(code) || is_hidden(code)))
+			add_json_escape(text, code);
+		else
+			text_add(text, at, size == 0 ? 1 : size);
+		at += size == 0 ? 1 : size;
+		left -= size == 0 ? 1 : size;
+	}
+}
+
 bool readable_is_plain(struct once_bytes bytes)
 {
 	const unsigned char *at = bytes.data;
@@ -143,7 +214,7 @@ bool readable_is_plain(struct once_bytes bytes)
 		bool breaks = code == '\n' || code == '\t';
 
 		if (size == 0 || (is_control(code) && !breaks) ||
-		    IS_IN(hidden, code))
+		    is_hidden(code))
 			return false;
 		i += size;
 	}

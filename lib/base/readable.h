@@ -13,8 +13,14 @@
 
 /* At most so many characters; what is longer ends with "…". Control characters
  * and bytes that aren't UTF-8 become \x1b, invisible ones and those that change
- * the direction of writing \u202e. */
+ * the direction of writing \u202e or \U000e0041. */
 void readable_add(struct text *text, struct once_bytes bytes, size_t most);
+
+/* The whole; lines stay lines. */
+void readable_add_lines(struct text *text, const char *string);
+/* JSON that is valid as it is: what readable_add() would show as a number is
+ * written as \uXXXX in its strings. */
+void readable_add_json(struct text *text, struct once_bytes json);
 
 /* Nothing in it would be shown as a number, but for newlines and tabs. */
 bool readable_is_plain(struct once_bytes bytes);

@@ -356,6 +356,91 @@ START_TEST(status_without_the_database_still_shows_the_process)
 }
 END_TEST
 
+/* ---- a token ---- */
+
+static void write_text(const char *path, const char *before, const char *lines,
+		       const char *after)
+{
+	FILE *file = fopen(path, "we");
+
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "%s%s%s", before, lines, after);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+/* In place of what the file says of the admin port. */
+static void write_admin(struct stage *stage, const char *lines)
+{
+	char *whole = read_file(stage->onced.config);
+	char *admin = strstr(whole, "admin:\n");
+	char *rest = strstr(whole, "log:\n");
+
+	ck_assert(admin != NULL && rest != NULL && admin < rest);
+	*admin = '\0';
+	rest = strdup(rest);
+	write_text(stage->onced.config, whole, lines, rest);
+	free(rest);
+	free(whole);
+}
+
+#define TOKEN "a-token-that-nobody-sees"
+
+static void guard(struct stage *stage)
+{
+	char path[PATH_MAX];
+	char lines[256];
+
+	ck_assert_int_lt(snprintf(path, sizeof(path), "%s/admin-token",
+				  stage->fixture.dir.path),
+			 PATH_MAX);
+	write_text(path, TOKEN, "\n", "");
+	snprintf(lines, sizeof(lines),
+		 "admin:\n  listen: 0.0.0.0:%d\n"
+		 "  token: ${file:admin-token}\n",
+		 stage->onced.port);
+	write_admin(stage, lines);
+}
+
+static void check_guarded(struct stage *stage)
+{
+	char *page = NULL;
+
+	ck_assert_int_eq(http_get(stage->onced.port, "/status", &page), 401);
+	ck_assert_ptr_null(strstr(page, "hottest"));
+	free(page);
+	ck_assert_int_eq(http_get(stage->onced.port, "/metrics", NULL), 401);
+	ck_assert_int_eq(http_get(stage->onced.port, "/healthz", NULL), 200);
+	ck_assert_int_eq(onced_command(&stage->onced, "top", "--once"), 0);
+	onced_check_output(&stage->onced, "hottest");
+	ck_assert_int_eq(onced_command(&stage->onced, "status", NULL), 0);
+	onced_check_output(&stage->onced, "ready, pid ");
+}
+
+START_TEST(with_a_token_status_and_top_go_on_working_and_strangers_see_nothing)
+{
+	struct stage stage;
+	char lines[64];
+
+	init(&stage);
+	guard(&stage);
+	start_with_repetitions(&stage);
+	onced_wait_until_ready(&stage.onced, WAIT_MS);
+	check_guarded(&stage);
+	ck_assert(!onced_has_logged(&stage.onced, TOKEN));
+	ck_assert(!onced_has_logged(&stage.onced, "no admin.token"));
+	snprintf(lines, sizeof(lines), "admin:\n  listen: 0.0.0.0:%d\n",
+		 stage.onced.port);
+	write_admin(&stage, lines);
+	ck_assert_int_eq(onced_command(&stage.onced, "top", "--once"), 78);
+	onced_check_output(&stage.onced, "admin.token");
+	ck_assert_int_eq(onced_stop(&stage.onced), 0);
+	onced_start(&stage.onced, NULL);
+	onced_wait_for_log(&stage.onced, "no admin.token", WAIT_MS);
+	ck_assert_int_eq(onced_stop(&stage.onced), 0);
+	onced_fixture_fini(&stage.fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("top");
@@ -369,6 +454,9 @@ int main(void)
 		       status_fits_80_columns_with_the_process_and_without_it);
 	tcase_add_test(tests,
 		       status_without_the_database_still_shows_the_process);
+	tcase_add_test(
+		tests,
+		with_a_token_status_and_top_go_on_working_and_strangers_see_nothing);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,4 +1,5 @@
 /* Asking a running process, and understanding what it says. */
+#include "admin.h"
 #include "client.h"
 #include "free_port.h"
 #include "process_status.h"
@@ -35,16 +36,67 @@ START_TEST(what_can_not_be_asked_is_said)
 	struct once_error err;
 	char listen[32];
 
-	ck_assert_int_eq(client_fetch("", "/status", 500, &body, &err),
+	ck_assert_int_eq(client_fetch("", "", "/status", 500, &body, &err),
 			 ONCE_CONFIG);
 	ck_assert_ptr_nonnull(strstr(err.text, "admin.listen"));
 	ck_assert_int_eq(
-		client_fetch("127.0.0.1:0", "/status", 500, &body, &err),
+		client_fetch("127.0.0.1:0", "", "/status", 500, &body, &err),
 		ONCE_CONFIG);
 	snprintf(listen, sizeof(listen), "127.0.0.1:%d", free_port_find(1));
-	ck_assert_int_eq(client_fetch(listen, "/status", 500, &body, &err),
+	ck_assert_int_eq(client_fetch(listen, "", "/status", 500, &body, &err),
 			 ONCE_TRANSIENT);
 	ck_assert_ptr_nonnull(strstr(err.text, listen));
+}
+END_TEST
+
+/* ---- a token ---- */
+
+static bool is_well(void *arg, struct text *why)
+{
+	(void)arg;
+	(void)why;
+	return true;
+}
+
+static void show_metrics(void *arg, bool open_metrics, struct text *page)
+{
+	(void)arg;
+	(void)open_metrics;
+	(void)page;
+}
+
+static void show_status(void *arg, struct text *json)
+{
+	(void)arg;
+	text_adds(json, "{\"group\":\"g\"}\n");
+}
+
+START_TEST(the_token_of_the_file_is_sent_and_a_wrong_one_is_said)
+{
+	static const struct admin_views views = { NULL, is_well, is_well,
+						  show_metrics, show_status };
+	const struct admin_options options = { .listen = "127.0.0.1:0",
+					       .token = "0123456789abcdef==" };
+	struct process_status *status = NULL;
+	struct admin *admin = NULL;
+	struct once_error err;
+	char listen[32];
+
+	ck_assert_int_eq(admin_start(&options, &views, &admin, &err), ONCE_OK);
+	snprintf(listen, sizeof(listen), "127.0.0.1:%d", admin_port(admin));
+	ck_assert_int_eq(
+		process_status_get(listen, options.token, &status, &err),
+		ONCE_OK);
+	ck_assert_str_eq(status->group, "g");
+	process_status_destroy(status);
+	ck_assert_int_eq(process_status_get(listen, "", &status, &err),
+			 ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "admin.token"));
+	ck_assert_int_eq(
+		process_status_get(listen, "0123456789abcdeF==", &status, &err),
+		ONCE_CONFIG);
+	ck_assert_ptr_null(strstr(err.text, "0123456789"));
+	admin_stop(admin);
 }
 END_TEST
 
@@ -60,6 +112,24 @@ static const char whole[] =
 	"\"retries\":5}],\"repeated\":[{\"route\":\"refund\",\"total\":6,"
 	"\"keys\":[{\"key\":\"k\",\"key_kind\":\"biz_id\",\"count\":5,"
 	"\"error\":1}]}]}";
+
+START_TEST(what_a_stranger_says_is_passed_on_as_json_that_steers_no_terminal)
+{
+	struct process_status *status = NULL;
+	char *json;
+
+	ck_assert_int_eq(
+		process_status_parse("{\"repeated\":[\"\\u009b2J\\u202e\\u001b"
+				     "\\u007f\"]}",
+				     &status, NULL),
+		ONCE_OK);
+	json = process_status_dump(status, "repeated");
+	ck_assert_str_eq(json, "[\"\\u009b2J\\u202e\\u001B\\u007f\"]");
+	free(json);
+	ck_assert_ptr_null(process_status_dump(status, "nothing"));
+	process_status_destroy(status);
+}
+END_TEST
 
 START_TEST(the_whole_status_is_understood)
 {
@@ -126,6 +196,11 @@ int main(void)
 	tcase_add_test(tests,
 		       an_address_that_means_all_is_asked_at_the_loopback);
 	tcase_add_test(tests, what_can_not_be_asked_is_said);
+	tcase_add_test(tests,
+		       the_token_of_the_file_is_sent_and_a_wrong_one_is_said);
+	tcase_add_test(
+		tests,
+		what_a_stranger_says_is_passed_on_as_json_that_steers_no_terminal);
 	tcase_add_test(tests, the_whole_status_is_understood);
 	tcase_add_test(tests, another_version_or_another_program_is_no_crash);
 	suite_add_tcase(suite, tests);

@@ -1,6 +1,8 @@
 /* Tables and pages for people, to the letter and to the column. */
 #include "bytes.h"
 #include "columns.h"
+#include "gc_page.h"
+#include "parked_print.h"
 #include "readable.h"
 #include "status_print.h"
 #include "suite.h"
@@ -279,6 +281,139 @@ START_TEST(the_largest_status_fits_80_columns_whoever_answers)
 }
 END_TEST
 
+/* ---- a stranger's page ---- */
+
+static char stage_name[] = "\x1b]0;owned\x07\xc2\x9b"
+			   "2J\u202e";
+static struct process_stage steering_stages[] = {
+	{ stage_name, INT64_MAX },
+	{ "database", INT64_MAX },
+	{ "batch", INT64_MIN },
+};
+static struct process_stage most_stages[] = {
+	{ "batch", INT64_MAX },
+	{ "database", INT64_MAX },
+	{ "local", 1 },
+};
+static struct process_key steering_keys[] = {
+	{ stage_name, stage_name, INT64_MAX, INT64_MIN },
+};
+static struct process_route steering_routes[] = {
+	{ .name = stage_name,
+	  .handled = INT64_MAX,
+	  .stages = steering_stages,
+	  .stage_count = 3,
+	  .conflicts = INT64_MIN,
+	  .repeated = INT64_MAX,
+	  .keys = steering_keys,
+	  .key_count = 1 },
+	{ .name = "most",
+	  .handled = INT64_MAX,
+	  .stages = most_stages,
+	  .stage_count = 3 },
+};
+static struct process_partition steering_partition = { stage_name, INT32_MAX,
+						       stage_name, stage_name,
+						       INT64_MAX,  INT64_MAX };
+static const struct process_status steering = {
+	.version = stage_name,
+	.group = stage_name,
+	.pid = 1,
+	.uptime_seconds = INT64_MAX,
+	.why_not_ready = stage_name,
+	.lanes = 4,
+	.prefilter = stage_name,
+	.partitions = &steering_partition,
+	.partition_count = 1,
+	.routes = steering_routes,
+	.route_count = 2,
+};
+
+static void take_steering_facts(struct facts *facts)
+{
+	static const char *const position[] = { "topic",       "partition",
+						"next_offset", "age_seconds",
+						"attempts",    "holder" };
+	static const char *const here[] = { stage_name,
+					    "2147483647",
+					    "99999999999999999999999",
+					    "-9223372036854775808",
+					    "9223372036854775807",
+					    stage_name };
+	static const char *const parked[] = { "scope", "state", "cause",
+					      "count", "route", "group" };
+	static const char *const dead[] = { scope,      "dead",
+					    stage_name, "9223372036854775807",
+					    stage_name, stage_name };
+
+	facts_take(facts, "position", position, here, 6);
+	facts_take(facts, "parked", parked, dead, 6);
+	facts_take(facts, "parked", parked, dead, 6);
+}
+
+/* But for newlines, only what a terminal shows. */
+static void check_steers_nothing(const struct text *text)
+{
+	ck_assert_msg(readable_is_plain(bytes_of(text->data, text->size)), "%s",
+		      text->data);
+}
+
+START_TEST(no_text_from_outside_steers_the_terminal_and_sums_stay_at_the_most)
+{
+	scoped_text struct text text = { 0 };
+	struct facts facts = { 0 };
+
+	steering_partition.state = "running";
+	take_steering_facts(&facts);
+	print(&facts, &steering, &text);
+	check_steers_nothing(&text);
+	IS_IN("\\x1b]0;owned\\x07");
+	IS_IN("9.2E        9.2E  100.0%");
+	ck_assert_ptr_null(strstr(text.data, "attempt -"));
+	text_reset(&text);
+	top_print(&steering, &a_pipe, &text);
+	check_steers_nothing(&text);
+	facts_fini(&facts);
+}
+END_TEST
+
+START_TEST(what_stands_in_the_database_steers_no_terminal)
+{
+	static const char evil[] = "it's \x1b[2J\u202e";
+	struct config cfg = { .kafka = { .group = group } };
+	struct gc_line line = { .removed = 1, .kept = 1, .busy = true };
+	struct gc_page gc = { .cfg = &cfg, .lines = &line, .count = 1 };
+	struct parked_page parked = { .cfg = &cfg };
+	const struct once_log_reading known = { .scope = evil,
+						.known = true,
+						.rows = 1 };
+	const struct once_log_reading foreign = { .scope = evil, .rows = 1 };
+	const struct once_parked_message msg = { .scope = evil,
+						 .group = evil,
+						 .route = evil,
+						 .topic = evil,
+						 .cause = evil,
+						 .reason = evil,
+						 .sqlstate = evil,
+						 .parked_at = evil,
+						 .retry_at = evil };
+
+	snprintf(line.doubt, sizeof(line.doubt), "%s", evil);
+	gc_page_add_reading(&gc, &known);
+	gc_page_add_reading(&gc, &foreign);
+	check_steers_nothing(&gc.rows);
+	check_steers_nothing(&gc.notes);
+	ck_assert_ptr_nonnull(strstr(gc.notes.data, "--scope 'it'\\''s "));
+	text_fini(&gc.rows);
+	text_fini(&gc.notes);
+	parked_print_text(&parked, &msg);
+	parked.whole = true;
+	parked_print_text(&parked, &msg);
+	check_steers_nothing(&parked.text);
+	parked_page_fini(&parked);
+}
+END_TEST
+
 START_TEST(the_largest_top_fits_80_columns_of_a_screen_and_is_whole_in_a_pipe)
 {
 	scoped_text struct text text = { 0 };
@@ -311,6 +446,10 @@ int main(void)
 	tcase_add_test(
 		tests,
 		the_largest_top_fits_80_columns_of_a_screen_and_is_whole_in_a_pipe);
+	tcase_add_test(
+		tests,
+		no_text_from_outside_steers_the_terminal_and_sums_stay_at_the_most);
+	tcase_add_test(tests, what_stands_in_the_database_steers_no_terminal);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

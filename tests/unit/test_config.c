@@ -229,6 +229,15 @@ static const struct broken {
 	{ GOOD "database:\n  isolation: serialisable\n", ":10:14", "not one of its words", "\"serializable\"" },
 	{ GOOD "admin:\n  listen: 9464\n", ":10:11", "not an address", "127.0.0.1:9464" },
 	{ GOOD "admin:\n  listen: localhost:99999\n", ":10:11", "not an address", "\"\" for off" },
+	{ GOOD "admin:\n  token: short\n", ":10:10", "too short to be a secret", "openssl rand" },
+	{ GOOD "admin:\n  token: 0123456789 abcdef\n", ":10:10", "not a bearer token", "letters, digits" },
+	{ GOOD "admin:\n  token: 0123456789=abcdef\n", ":10:10", "not a bearer token", "only at the end" },
+	{ GOOD "admin:\n  token: ${file:/dev/null}\n", ":10:10", "", "" },
+	{ GOOD "admin:\n  token: ${ONCE_TEST_UNSET:-}\n", ":10:10", "is empty", "take the option out" },
+	{ GOOD "admin:\n  hosts: onced.internal\n", ":10:10", "admin.hosts must be a list", "hosts: " },
+	{ GOOD "admin:\n  hosts: [\"http://a\"]\n", ":10:11", "not a host name", "without scheme, port" },
+	{ GOOD "admin:\n  hosts: [a, \"a:80\"]\n", ":10:14", "not a host name", "onced.internal" },
+	{ GOOD "admin:\n  hosts: [\"*\"]\n", ":10:11", "not a host name", "onced.internal" },
 	{ "kafka:\n  brokers: \"a:1, b:1\"\n  group: g\nretention: forever\n" ROUTE,
 	  ":2:12", "not a list of addresses", "no spaces" },
 	{ "kafka:\n  brokers: a:1\n  group: ''\nretention: forever\n" ROUTE,
@@ -588,6 +597,9 @@ static const char *const leaky[] = {
 	GOOD "shutdown_timeout: 3${ONCE_TEST_PASSWORD}\n",
 	GOOD "log:\n  level: ${ONCE_TEST_PASSWORD}\n",
 	GOOD "admin:\n  listen: ${ONCE_TEST_PASSWORD}\n",
+	GOOD "admin:\n  token: hunter2\n",
+	GOOD "admin:\n  token: \"hunter2 hunter2 hunter2\"\n",
+	GOOD "admin:\n  hosts: [\"${ONCE_TEST_PASSWORD}:1\"]\n",
 	GOOD "    settings:\n      - hunter2\n",
 	KAFKA
 	"handlers:\n  - name: r\n    plugin: handlers/${ONCE_TEST_PASSWORD}\n"
@@ -653,7 +665,8 @@ START_TEST(the_printed_configuration_shows_what_is_no_secret)
 		  "  properties:\n    - sasl.password=hunter2\n"
 		  "    - client.rack=r1\nretention: forever\n" ROUTE
 		  "    settings: [currency=EUR, api_key=hunter2]\n"
-		  "database:\n  conninfo: host=db password=hunter2\n");
+		  "database:\n  conninfo: host=db password=hunter2\n"
+		  "admin:\n  token: hunter2hunter2hunter2=\n");
 	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
 	printed = print_config(loaded.cfg);
 	ck_assert_ptr_null(strstr(printed, "hunter2"));
@@ -663,12 +676,41 @@ START_TEST(the_printed_configuration_shows_what_is_no_secret)
 	ck_assert_ptr_nonnull(strstr(printed, "\"currency=EUR\""));
 	ck_assert_ptr_nonnull(strstr(printed, "\"api_key=(set)\""));
 	ck_assert_ptr_nonnull(strstr(printed, "\"host=db password=(set)\""));
+	ck_assert_ptr_nonnull(strstr(printed, "token: \"(set)\""));
 	free(printed);
 	unload(&loaded);
 }
 END_TEST
 
 /* ---- what is taken ---- */
+
+static void check_admin_warning(const char *admin, bool warns)
+{
+	struct loaded loaded = { 0 };
+	char yaml[1024];
+
+	snprintf(yaml, sizeof(yaml), GOOD "admin: { %s }\n", admin);
+	load_text(&loaded, yaml);
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_msg((config_admin_warning(loaded.cfg) != NULL) == warns, "%s",
+		      admin);
+	unload(&loaded);
+}
+
+START_TEST(an_admin_port_that_others_reach_without_a_token_is_warned_of)
+{
+	write_file("secret", "0123456789abcdef\n", 17);
+	check_admin_warning("listen: ''", false);
+	check_admin_warning("listen: 127.0.0.1:9464", false);
+	check_admin_warning("listen: localhost:9464", false);
+	check_admin_warning("listen: '[::1]:9464'", false);
+	check_admin_warning("listen: 0.0.0.0:9464", true);
+	check_admin_warning("listen: '[::]:9464'", true);
+	check_admin_warning("listen: app-1:9464", true);
+	check_admin_warning("listen: 0.0.0.0:9464, token: '${file:secret}'",
+			    false);
+}
+END_TEST
 
 START_TEST(values_come_from_the_environment_and_from_files)
 {
@@ -1210,6 +1252,9 @@ static TCase *values_case(void)
 	tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, values_come_from_the_environment_and_from_files);
+	tcase_add_test(
+		tcase,
+		an_admin_port_that_others_reach_without_a_token_is_warned_of);
 	tcase_add_loop_test(
 		tcase,
 		a_secret_is_the_password_and_nothing_else_whatever_is_in_it, 0,
