@@ -203,10 +203,8 @@ static enum once_status check_schema(const struct config *cfg,
 				     struct once_error *err)
 {
 	enum once_status status =
-		once_pooler_check(cfg->database.conninfo, err);
+		once_database_check(cfg->database.conninfo, err);
 
-	if (status == ONCE_OK)
-		status = once_schema_check(cfg->database.conninfo, err);
 	if (status != ONCE_TRANSIENT)
 		return status;
 	log_warning(NULL, "%s; waiting for it", err->text);
