@@ -49,12 +49,20 @@ int kafka_check_left_ms(const struct kafka_check *check, int most_ms)
 
 /* ---- complaints ---- */
 
+/* By a server that is there. That the wrong protocol is spoken, librdkafka can
+ * only guess, and says so by the property's name. */
+static bool is_refusal_by(int error, const char *reason)
+{
+	return error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+	       error == RD_KAFKA_RESP_ERR__SSL ||
+	       strstr(reason, "security.protocol") != NULL;
+}
+
 static void take_error(rd_kafka_t *rk, int error, const char *reason,
 		       void *opaque)
 {
 	struct kafka_check *check = opaque;
-	bool is_refusal = error == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
-			  error == RD_KAFKA_RESP_ERR__SSL;
+	bool is_refusal = is_refusal_by(error, reason);
 
 	(void)rk;
 	if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-	GROUP_MS = 6000,
+	GROUP_MS = 4000,
 	COMMIT_MS = 4000,
 	CONFIGS_MS = 2000,
 	NO_PARTITION = INT32_MAX - 1
@@ -162,13 +162,17 @@ static void check_configs(struct kafka_check *check)
 
 	for (size_t i = 0; i < check->topic_count; i++) {
 		int timeout_ms = kafka_check_left_ms(check, CONFIGS_MS);
+		enum kafka_policy policy;
 
 		if (timeout_ms == 0)
 			break;
 		kafka_policy_ask(check->rk, check->topics[i], timeout_ms,
 				 queue);
-		if (kafka_policy_take(rd_kafka_queue_poll(queue, timeout_ms)) ==
-		    KAFKA_POLICY_HIDDEN)
+		policy = kafka_policy_take(
+			rd_kafka_queue_poll(queue, timeout_ms));
+		if (policy == KAFKA_POLICY_UNANSWERED)
+			break;
+		if (policy == KAFKA_POLICY_HIDDEN)
 			text_addf(&hidden, "%s\"%s\"",
 				  hidden.size == 0 ? "" : ", ",
 				  check->topics[i]);
