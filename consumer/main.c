@@ -5,7 +5,7 @@
  * what it did not commit is rolled back.
  */
 #include "command.h"
-#include "config_similar.h"
+#include "similar.h"
 
 #include <getopt.h>
 #include <signal.h>

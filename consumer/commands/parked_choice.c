@@ -4,7 +4,7 @@
 #include "parked_choice.h"
 
 #include "bytes.h"
-#include "config_similar.h"
+#include "similar.h"
 #include "config_value.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "kafka_properties.h"
 
-#include "config_similar.h"
+#include "similar.h"
 #include "config_value.h"
 
 #include <string.h>

@@ -34,7 +34,7 @@ client		config
 keys		config
 upkeep		config numbers
 commands	admin client config demo embedded kafka keys lanes numbers post run
-main.c		commands config'
+main.c		commands'
 
 # "file header" for each include below lib/ and consumer/.
 includes() {
