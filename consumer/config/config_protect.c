@@ -93,9 +93,7 @@ static bool are_this_machine(const char *brokers)
 		if (!is_this_machine(brokers))
 			return false;
 		brokers = strchr(brokers, ',');
-		brokers = brokers == NULL
-				  ? NULL
-				  : brokers + 1 + strspn(brokers + 1, " ");
+		brokers = brokers == NULL ? NULL : brokers + 1;
 	}
 	return true;
 }
