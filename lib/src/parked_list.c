@@ -285,7 +285,7 @@ static enum once_status read_by(struct reading *reading, const char *conninfo,
 	struct once__pg_options options = { .conninfo = conninfo,
 					    .application_name = "onced parked",
 					    .isolation = ONCE_REPEATABLE_READ,
-					    .limits = ONCE__PG_USUAL_LIMITS };
+					    .limits = ONCE__PG_COMMAND_LIMITS };
 	enum once_status status = once__pg_open(&options, &reading->pg, err);
 
 	if (status == ONCE_OK)

@@ -51,6 +51,18 @@ static const char *value_of(const PQconninfoOption *given,
 	return "";
 }
 
+/* What isn't one is refused later, and may be a part of a password. */
+static bool is_mode(const char *sslmode)
+{
+	static const char *const modes[] = { "disable", "allow", "prefer",
+					     "require", "verify-ca" };
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(sslmode, modes[i]) == 0)
+			return true;
+	return false;
+}
+
 int once_conninfo_is_exposed(const char *conninfo, char *ret_sslmode,
 			     size_t size)
 {
@@ -62,7 +74,7 @@ int once_conninfo_is_exposed(const char *conninfo, char *ret_sslmode,
 
 	if (hosts[0] == '\0')
 		hosts = value_of(given, usual, "host");
-	snprintf(ret_sslmode, size, "%s", sslmode);
+	snprintf(ret_sslmode, size, "%s", is_mode(sslmode) ? sslmode : "");
 	is_exposed =
 		!are_local(hosts) && strcmp(sslmode, "verify-full") != 0 &&
 		strcmp(value_of(given, usual, "gssencmode"), "require") != 0;

@@ -505,6 +505,7 @@ static const struct {
 	{ DATABASE("host=127.0.0.1,db"), ":10:13",
 	  "write sslmode=verify-full" },
 	{ DATABASE("host=db sslmode=verify-full"), NULL, NULL },
+	{ DATABASE("host=db sslmode=hunter2"), ":10:13", "sslmode=prefer" },
 	{ DATABASE("host=db gssencmode=require"), NULL, NULL },
 	{ DATABASE("host=/run/postgresql dbname=s"), NULL, NULL },
 	{ DATABASE("host=localhost dbname=s"), NULL, NULL },
