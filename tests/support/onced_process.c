@@ -89,7 +89,7 @@ static void write_route(FILE *file, const struct onced *onced,
 {
 	const char *plugin = or_else(options->plugin, "effect");
 	bool is_path = plugin[0] == '/';
-	bool has_settings = is_path || strcmp(plugin, "effect") == 0;
+	bool has_settings = strstr(plugin, "effect") != NULL;
 
 	fprintf(file,
 		"handlers:\n"
