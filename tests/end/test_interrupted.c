@@ -19,7 +19,7 @@
 enum {
 	PROMPT_MS = 3000, /* "at once", on a busy machine */
 	WAIT_MS = 40000,
-	MOST_WORDS = 4
+	MOST_WORDS = 6
 };
 
 struct interrupted {
@@ -38,6 +38,7 @@ static const struct waiting_command {
 	{ { "parked", "list" },             NULL },
 	{ { "parked", "redrive", "--all" }, "stays redriven" },
 	{ { "parked", "discard", "--all" }, "stays discarded" },
+	{ { "seek", "--to", "earliest", "--topic", "TOPIC" }, "or none" },
 	{ { "gc" },                         NULL },
 	{ { "gc", "--dry-run" },            NULL },
 };
@@ -72,8 +73,11 @@ static void start(struct interrupted *test, size_t number,
 
 	make_output(test, number, output);
 	while (commands[number].words[count - 1] != NULL) {
-		argv[count] = commands[number].words[count - 1];
-		count++;
+		const char *word = commands[number].words[count - 1];
+
+		argv[count++] = strcmp(word, "TOPIC") == 0
+					? test->fixture.kafka.topic
+					: word;
 	}
 	argv[count] = "-c";
 	argv[count + 1] = test->onced.config;
