@@ -1,13 +1,18 @@
 /*
- * onced: arguments, signals, exit codes. Signals are blocked here, before any
- * thread starts, and taken where a command waits for them.
+ * onced: arguments, signals, exit codes. A command that has something to put in
+ * order when it is told to stop has the signals blocked, here, before any
+ * thread starts, and takes them where it waits. Any other one dies of them:
+ * what it did not commit is rolled back.
  */
 #include "command.h"
+#include "similar.h"
 
 #include <getopt.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
 	&command_run,    &command_check,  &command_migrate, &command_dev,
@@ -44,12 +49,12 @@ static bool takes(const struct command *command, int option)
 
 static void print_usage(FILE *out)
 {
-	fprintf(out, "usage: onced COMMAND [-c FILE] [--json] [--help]\n\n");
+	fprintf(out, "usage: onced COMMAND [-c FILE] [OPTION]… [--help]\n\n");
 	for (size_t i = 0; i < COUNT_COMMANDS; i++)
 		fprintf(out, "  %-8s %s\n", commands[i]->name,
 			commands[i]->summary);
 	fprintf(out, "\nFILE defaults to onced.yaml. Results go to stdout, the "
-		     "log to stderr.\n");
+		     "log to stderr.\nMore: onced help COMMAND\n");
 }
 
 static void print_option(const char *word, const char *value, const char *text)
@@ -90,7 +95,7 @@ static void print_help(const struct command *command)
 		if (takes(command, i))
 			print_option(option_rows[i].word, option_rows[i].value,
 				     option_rows[i].text);
-	print_option("help", NULL, "this");
+	print_option("help", NULL, "show this help");
 }
 
 /* ---- which command ---- */
@@ -128,10 +133,62 @@ static int refuse_command(const char *name)
 	return EXIT_CODE_USAGE;
 }
 
-static int refuse_option(const struct command *command)
+static int refuse(const struct command *command, const char *fmt, ...)
+	ONCE_PRINTF(2, 3);
+
+static int refuse(const struct command *command, const char *fmt, ...)
 {
-	fprintf(stderr, "onced: see onced %s --help\n", command->name);
+	va_list args;
+
+	fprintf(stderr, "onced: ");
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "; see onced %s --help\n", command->name);
 	return EXIT_CODE_USAGE;
+}
+
+/* `word`: as it was given, --word=value. */
+static int refuse_word(const struct command *command, const char *word)
+{
+	struct similar similar = { .word = word + 2 };
+	int size = (int)strcspn(word, "=");
+
+	for (int i = 0; i < COUNT_OPTIONS; i++)
+		if (takes(command, i))
+			similar_offer(&similar, option_rows[i].word);
+	if (similar.best != NULL)
+		return refuse(command,
+			      "there is no option %.*s, did you mean --%s?",
+			      size, word, similar.best);
+	return refuse(command, "there is no option %.*s", size, word);
+}
+
+/* What getopt didn't know; `number`: as it names it, 0: it has none. */
+static int refuse_unknown(const struct command *command, int number,
+			  const char *given)
+{
+	if (strncmp(given, "--", 2) == 0 && number == 0)
+		return refuse_word(command, given);
+	if (strncmp(given, "--", 2) == 0)
+		return refuse(command, "option %.*s takes no value",
+			      (int)strcspn(given, "="), given);
+	return refuse(command, "there is no option -%c", number);
+}
+
+static int refuse_option(const struct command *command, int option)
+{
+	return refuse(command, "%s takes no option --%s", command->name,
+		      option_rows[option].word);
+}
+
+static int refuse_part(const struct command *command, const char *name)
+{
+	if (name == NULL)
+		return refuse(command, "%s wants one of its parts",
+			      command->name);
+	return refuse(command, "there is no command \"%s %s\"", command->name,
+		      name);
 }
 
 /* ---- what it is given ---- */
@@ -156,17 +213,62 @@ static int number_of(int option)
 	return option == 'h' ? HELP : option;
 }
 
+/* ---- signals ---- */
+
+/* Of the command that runs, with what begins and ends a line. */
+static char interrupted[256];
+
+static void say_and_die(int number)
+{
+	ssize_t written =
+		write(STDERR_FILENO, interrupted, strlen(interrupted));
+
+	(void)written;
+	raise(number); /* as it would have been: see SA_RESETHAND */
+}
+
+static void prepare_to_be_interrupted(const struct command *command)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = say_and_die,
+				    .sa_flags = (int)SA_RESETHAND };
+
+	snprintf(interrupted, sizeof(interrupted), "onced: interrupted; %s\n",
+		 command->interrupted);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction before;
+
+		sigaction(numbers[i], NULL, &before);
+		if (before.sa_handler != SIG_IGN) /* nohup */
+			sigaction(numbers[i], &action, NULL);
+	}
+}
+
+static void prepare_for_signals(const struct command *command)
+{
+	if (command->takes_signals)
+		command_block_signals();
+	else if (command->interrupted != NULL)
+		prepare_to_be_interrupted(command);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- running it ---- */
+
 static int run_with(const struct command *command, struct arguments *arguments,
 		    int argc, char **argv)
 {
 	arguments->operands = (const char *const *)argv + optind;
 	arguments->operand_count = (size_t)(argc - optind);
 	if (arguments->operand_count > command->operands_most)
-		return refuse_option(command);
+		return refuse(command, "%s takes no argument \"%s\"",
+			      command->name,
+			      arguments->operands[command->operands_most]);
 	if (arguments->given[OPTION_CONFIG] != NULL)
 		arguments->config_path = arguments->given[OPTION_CONFIG];
 	arguments->json = arguments->given[OPTION_JSON] != NULL;
 	arguments->dry_run = arguments->given[OPTION_DRY_RUN] != NULL;
+	prepare_for_signals(command);
 	return command->run(arguments);
 }
 
@@ -177,12 +279,20 @@ static int run_command(const struct command *command, int argc, char **argv)
 	int option;
 
 	fill_options(options);
-	while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1) {
+	opterr = 0; /* it would call us by the command's name */
+	while ((option = getopt_long(argc, argv, ":c:h", options, NULL)) !=
+	       -1) {
+		if (option == '?')
+			return refuse_unknown(command, optopt,
+					      argv[optind - 1]);
+		if (option == ':')
+			return refuse(command, "option %s wants a value",
+				      argv[optind - 1]);
 		option = number_of(option);
 		if (option == HELP)
 			return print_help(command), EXIT_CODE_OK;
-		if (option >= COUNT_OPTIONS || !takes(command, option))
-			return refuse_option(command);
+		if (!takes(command, option))
+			return refuse_option(command, option);
 		arguments.given[option] = optarg == NULL ? "" : optarg;
 	}
 	return run_with(command, &arguments, argc, argv);
@@ -197,39 +307,54 @@ static int run_part(const struct command *command, int argc, char **argv)
 		return print_help(command), EXIT_CODE_OK;
 	part = argc > 1 ? find_part(command, argv[1]) : NULL;
 	if (part == NULL)
-		return refuse_option(command);
+		return refuse_part(command, argc > 1 ? argv[1] : NULL);
 	return run_command(part, argc - 1, argv + 1);
 }
 
-static void block_signals(void)
+/* onced help [COMMAND [PART]] */
+static int help(int argc, char **argv)
 {
-	sigset_t set;
+	const struct command *command = NULL;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		print_usage(stdout);
+		return EXIT_CODE_OK;
+	}
+	command = find_command(argv[1]);
+	if (command == NULL)
+		return refuse_command(argv[1]);
+	if (argc > 2 && command->run == NULL)
+		command = find_part(command, argv[2]);
+	if (command == NULL)
+		return refuse_part(find_command(argv[1]), argv[2]);
+	print_help(command);
+	return EXIT_CODE_OK;
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+	while (*words != NULL && strcmp(word, *words) != 0)
+		words++;
+	return *words != NULL;
 }
 
 int main(int argc, char **argv)
 {
+	static const char *const helps[] = { "help", "--help", "-h", NULL };
+	static const char *const versions[] = { "version", "--version", "-V",
+						NULL };
 	const struct command *command;
 
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_CODE_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_usage(stdout);
-		return EXIT_CODE_OK;
-	}
-	command = find_command(strcmp(argv[1], "--version") == 0 ? "version"
-								 : argv[1]);
+	if (is_one_of(argv[1], helps))
+		return help(argc - 1, argv + 1);
+	command = find_command(is_one_of(argv[1], versions) ? "version"
+							    : argv[1]);
 	if (command == NULL)
 		return refuse_command(argv[1]);
-	block_signals();
 	if (command->run == NULL)
 		return run_part(command, argc - 1, argv + 1);
 	return run_command(command, argc - 1, argv + 1);

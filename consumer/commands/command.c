@@ -7,12 +7,30 @@
 
 #include <pwd.h>
 #include <stdarg.h>
+#include <signal.h>
 #include <unistd.h>
+
+struct config *command_load_config_telling(const struct arguments *arguments,
+					   FILE *faults)
+{
+	return config_load(arguments->config_path, source_check_property, NULL,
+			   faults);
+}
 
 struct config *command_load_config(const struct arguments *arguments)
 {
-	return config_load(arguments->config_path, source_check_property, NULL,
-			   stderr);
+	return command_load_config_telling(arguments, stderr);
+}
+
+void command_block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 void command_complain(const char *fmt, ...)

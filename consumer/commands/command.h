@@ -11,6 +11,7 @@
 #include "exit_codes.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Every option of every command: its word; what stands behind it (NULL: it is
  * given or not); a sentence for --help. */
@@ -44,6 +45,7 @@
 	X(BEYOND_RETENTION, "beyond-retention", NULL, "further back than the "  \
 					      "log remembers")                \
 	X(ONCE,       "once",       NULL,     "on a terminal, too: one time only") \
+	X(OFFLINE,    "offline",    NULL,     "ask no server")                \
 	X(DRY_RUN,    "dry-run",    NULL,     "only say what it would do")    \
 	X(JSON,       "json",       NULL,     "for scripts")
 /* clang-format on */
@@ -82,7 +84,11 @@ struct command {
 	const char *operands; /* as the usage shows them; NULL: none */
 	size_t operands_most; /* how many it takes */
 	unsigned options;     /* TAKES_…, beside --help */
-	command_f *run;       /* NULL: a second word names one of */
+	bool takes_signals;   /* they are blocked, and it looks for them */
+	/* Else SIGINT, SIGTERM and SIGHUP end it. What is said then of what it
+	 * may have done; NULL: nothing. */
+	const char *interrupted;
+	command_f *run; /* NULL: a second word names one of */
 	const struct command *const *parts; /* these; NULL-terminated */
 };
 
@@ -103,10 +109,17 @@ extern const struct command command_version;
  * the terminal; its further lines are indented. */
 void command_complain(const char *fmt, ...) ONCE_PRINTF(1, 2);
 
+/* For a command that looks for them at times only: block SIGINT, SIGTERM and
+ * SIGHUP from here on. */
+void command_block_signals(void);
+
 /* For the audit: name@host. */
 void command_add_person(struct text *person);
 
 /* The checked configuration, or NULL when all its faults are on stderr. */
 struct config *command_load_config(const struct arguments *arguments);
+/* The same, with faults and warnings going to `faults`. */
+struct config *command_load_config_telling(const struct arguments *arguments,
+					   FILE *faults);
 
 #endif

@@ -28,5 +28,6 @@ const struct command command_demo = {
 		"SIGKILL in mid batch. Then the database is asked what came of "
 		"it.\nExit code 0: each refund took effect once.",
 	.options = 0,
+	.takes_signals = true,
 	.run = demo,
 };

@@ -7,6 +7,7 @@
 #include "database.h"
 #include "error.h"
 #include "log.h"
+#include "plain_file.h"
 #include "runtime.h"
 #include "sandbox.h"
 #include "stop_signal.h"
@@ -66,17 +67,17 @@ static enum once_status create_topics(const struct config *cfg,
 static enum once_status read_file(const char *path, struct text *text,
 				  struct once_error *err)
 {
-	FILE *file = fopen(path, "re");
-	enum once_status status = ONCE_OK;
+	FILE *file = plain_file_open(path, err);
+	enum once_status status = file == NULL ? ONCE_CONFIG : ONCE_OK;
 	char part[4096];
 	size_t size;
 
 	while (file != NULL && (size = fread(part, 1, sizeof(part), file)) > 0)
 		text_add(text, part, size);
-	if (file == NULL || ferror(file))
-		status =
-			error_set(err, ONCE_CONFIG, "could not read \"%s\": %s",
-				  path, strerror(errno));
+	if (file != NULL && ferror(file))
+		status = error_set(err, ONCE_CONFIG, "%s", strerror(errno));
+	if (status != ONCE_OK)
+		error_prefix(err, "could not read \"%s\"", path);
 	if (file != NULL)
 		fclose(file);
 	return status;
@@ -180,5 +181,6 @@ const struct command command_dev = {
 		"addresses printed. --sql FILE makes the handler's tables.\n"
 		"ONCED_PG_BINDIR names the directory of initdb and postgres.",
 	.options = TAKES_CONFIG | TAKES_SQL,
+	.takes_signals = true,
 	.run = dev,
 };

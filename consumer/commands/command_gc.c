@@ -113,6 +113,8 @@ static enum once_status clean(struct gc *gc, struct once_cleaner *cleaner,
 {
 	struct once_clean_step step = { 0 };
 
+	if (!gc->arguments->dry_run)
+		command_block_signals(); /* what was removed is told */
 	while (!step.round_done) {
 		enum once_status status;
 

@@ -9,7 +9,6 @@
 #include "scope.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,18 +273,6 @@ static enum once_status survey_route(const struct config *cfg,
 
 /* ---- all ---- */
 
-/* Nothing has to be put in order: whoever interrupts it may just end it. */
-static void let_be_interrupted(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
 static int show(struct page *page)
 {
 	bool is_good = page->parked == 0 && !page->halts;
@@ -340,7 +327,6 @@ static int keys(const struct arguments *arguments)
 	if (cfg == NULL)
 		return EXIT_CODE_CONFIG;
 	log_set_level(LOG_LEVEL_ERROR);
-	let_be_interrupted();
 	code = survey(cfg, &request, &page);
 	text_fini(&page.text);
 	config_destroy(cfg);

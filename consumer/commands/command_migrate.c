@@ -44,5 +44,7 @@ const struct command command_migrate = {
 	.help = "Safe to run from many processes at once. --dry-run prints the "
 		"SQL instead.",
 	.options = TAKES_CONFIG | TAKES_DRY_RUN,
+	.interrupted = "each migration is applied whole or not at all; run it "
+		       "again for the rest",
 	.run = migrate,
 };

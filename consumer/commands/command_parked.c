@@ -249,6 +249,8 @@ static const struct command redrive_command = {
 	.operands_most = 3,
 	.options = PARKED_CHOICE_OPTIONS | TAKES_TO_ROUTE | TAKES_WAITING |
 		   TAKES_ALL | TAKES_DRY_RUN | TAKES_JSON,
+	.interrupted = "what was redriven so far stays redriven, and "
+		       "once.audit says which; run it again for the rest",
 	.run = redrive,
 };
 
@@ -261,6 +263,8 @@ static const struct command discard_command = {
 	.operands_most = 3,
 	.options = PARKED_CHOICE_OPTIONS | TAKES_WAITING | TAKES_ALL |
 		   TAKES_DRY_RUN | TAKES_JSON,
+	.interrupted = "what was discarded so far stays discarded, and "
+		       "once.audit says which; run it again for the rest",
 	.run = discard,
 };
 

@@ -24,5 +24,6 @@ const struct command command_run = {
 		"group is left. A second signal ends it at once,\nwhich is "
 		"safe too. It waits for a database or broker that isn't there.",
 	.options = TAKES_CONFIG,
+	.takes_signals = true,
 	.run = run,
 };

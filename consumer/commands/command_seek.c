@@ -241,5 +241,7 @@ const struct command command_seek = {
 	.options = TAKES_CONFIG | TAKES_TOPIC | TAKES_PARTITION | TAKES_TO |
 		   TAKES_ANOTHER_LOG | TAKES_BEYOND_RETENTION | TAKES_DRY_RUN |
 		   TAKES_JSON,
+	.interrupted = "either all positions were moved or none; see: onced "
+		       "status",
 	.run = seek,
 };

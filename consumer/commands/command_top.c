@@ -115,6 +115,7 @@ static int print_until_told(const struct config *cfg)
 	bool answered = false;
 	bool goes_on = true;
 
+	command_block_signals(); /* the cursor comes back */
 	while (goes_on) {
 		scoped_text struct text screen = { 0 };
 		struct terminal terminal;

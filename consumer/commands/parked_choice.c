@@ -4,8 +4,8 @@
 #include "parked_choice.h"
 
 #include "bytes.h"
-#include "config_similar.h"
 #include "config_value.h"
+#include "similar.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,11 @@
 #include "bytes.h"
 #include "config_check.h"
 #include "config_options.h"
+#include "config_protect.h"
 #include "config_read.h"
+#include "error.h"
 #include "kafka_properties.h"
+#include "plain_file.h"
 #include "scope.h"
 #include "text.h"
 
@@ -42,13 +45,16 @@ static void read_file(const char *path, struct text *source,
 		      struct faults *faults)
 {
 	struct place nowhere = { 0 };
-	FILE *file = fopen(path, "re");
+	struct once_error err = { 0 };
+	FILE *file = plain_file_open(path, &err);
 
-	if (file == NULL || !read_stream(file, source))
+	if (file != NULL && !read_stream(file, source))
+		error_set(&err, ONCE_CONFIG, "%s", strerror(errno));
+	if (err.text[0] != '\0')
 		faults_add(faults, nowhere,
 			   "could not read it: %s; name the configuration "
 			   "file with -c",
-			   strerror(errno));
+			   err.text);
 	else if (source->size > MAX_FILE)
 		faults_add(faults, nowhere,
 			   "longer than 1 MiB, so this is no configuration; "
@@ -127,6 +133,7 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 	config_check_prefilter(cfg, tree->root, faults);
 	config_check_retention(cfg, tree->root, faults);
 	config_check_routes(cfg, tree->root, faults);
+	config_check_protection(cfg, tree->root, faults);
 }
 
 static void load(struct config *cfg, const char *path, struct tree *tree,
@@ -135,6 +142,7 @@ static void load(struct config *cfg, const char *path, struct tree *tree,
 	struct text source scoped_text = { 0 };
 
 	read_file(path, &source, faults);
+	config_check_file(path, faults);
 	if (!faults_refuse(faults))
 		tree_load(tree, bytes_of(source.data, source.size), faults);
 	if (tree->root != NULL)

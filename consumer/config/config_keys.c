@@ -2,7 +2,7 @@
  * else the nearest of this section, else any of them. */
 #include "config_keys.h"
 
-#include "config_similar.h"
+#include "similar.h"
 #include "text.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
  */
 #include "kafka_properties.h"
 
-#include "config_similar.h"
 #include "config_value.h"
+#include "similar.h"
 
 #include <string.h>
 

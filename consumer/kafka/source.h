@@ -65,10 +65,4 @@ const char *source_library_version(void);
 /* config_property_check_f: what librdkafka says to a property. */
 const char *source_check_property(void *arg, const char *name,
 				  const char *value);
-/* Ask the brokers for the topics of all routes; waits at most `timeout_ms`.
- * TRANSIENT: no broker answered. CONFIG: topics are missing, all named; or
- * kafka.max_memory is too little for their partitions. */
-enum once_status source_check_topics(const struct config *cfg, int timeout_ms,
-				     struct once_error *err);
-
 #endif

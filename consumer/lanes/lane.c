@@ -41,6 +41,7 @@ struct lane {
 	int64_t trouble_until_ms;
 	int64_t surveyed_ms;
 	unsigned verified; /* the connection whose positions ours are */
+	bool unchecked;    /* the database: see struct lane_options */
 	bool refused;      /* the last batch: it must run before all is well */
 	bool outdated;     /* it does nothing any more but obey */
 	bool stopping;
@@ -182,6 +183,24 @@ static bool note(struct lane *lane, enum once_status status,
 	return status == ONCE_OK;
 }
 
+/* What can't get better by itself, such as a pooler in between, ends the
+ * process, as it would have at the start. */
+static bool check_database(struct lane *lane)
+{
+	struct once_error err;
+	enum once_status status =
+		once_database_check(lane->options.cfg->database.conninfo, &err);
+
+	lane->unchecked = status != ONCE_OK;
+	if (status == ONCE_CONFIG) {
+		set_trouble(lane, &err);
+		be_outdated(lane);
+	} else if (status != ONCE_OK) {
+		meet_trouble(lane, &err);
+	}
+	return status == ONCE_OK;
+}
+
 /* ---- the loop ---- */
 
 static int64_t wait_for_orders_ms(const struct lane *lane)
@@ -295,6 +314,8 @@ static void work_once(struct lane *lane)
 	once_session_tend(lane->session);
 	if (clock_ms() < lane->trouble_until_ms || lane->outdated)
 		return;
+	if (lane->unchecked && !check_database(lane))
+		return;
 	if (lane->work.unsettled &&
 	    !note(lane, lane_work_settle(&lane->work, &err), &err))
 		return;
@@ -371,7 +392,7 @@ static void sign_off(struct lane *lane)
 {
 	struct once_error err;
 
-	if (lane->troubles == 0 &&
+	if (lane->troubles == 0 && !lane->unchecked &&
 	    once_session_sign_off(lane->session, &err) != ONCE_OK)
 		log_info(NULL, "could not sign off: %s", err.text);
 }
@@ -459,6 +480,7 @@ enum once_status lane_start(const struct lane_options *options,
 	if (lane == NULL)
 		return error_no_memory(err);
 	lane->options = *options;
+	lane->unchecked = options->unchecked;
 	lane->stop.kind = ORDER_STOP;
 	mailbox_init(&lane->orders, -1);
 	pthread_mutex_init(&lane->mutex, NULL);

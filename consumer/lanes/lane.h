@@ -25,6 +25,8 @@ struct lane_options {
 	const struct once_route *const *routes; /* as cfg->routes */
 	struct numbers *numbers;
 	struct mailbox *reports; /* outlives the lane */
+	bool unchecked; /* the database couldn't be asked at the start, and is
+			   to be checked before it is worked with */
 };
 
 /* What others may know of a lane. */

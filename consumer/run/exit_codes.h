@@ -9,7 +9,7 @@
 	X(OK,           0, "did what was asked (a drained stop included)")  \
 	X(FOUND,        1, "ran and found something")                       \
 	X(USAGE,       64, "usage")                                         \
-	X(NO_SERVER,   69, "a server isn't there within its time")          \
+	X(NO_SERVER,   69, "a server could not be reached in time, or a lock is held")          \
 	X(BUG,         70, "a bug of ours")                                 \
 	X(SLOW_STOP,   74, "stop took longer than shutdown_timeout; nothing is lost") \
 	X(FENCED,      76, "fenced: another process has this instance_id")  \

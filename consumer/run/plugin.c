@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +167,7 @@ enum once_status plugin_try(const char *path,
 	child = fork();
 	if (child == 0) {
 		close(ends[0]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(TRY_SECONDS);
 		try_here(path, options, ends[1]);
 	}

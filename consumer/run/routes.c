@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "plugin.h"
+#include "text.h"
 
 #include <stdlib.h>
 
@@ -69,20 +70,19 @@ void routes_fini(struct routes *routes)
 	free(routes->routes);
 }
 
-size_t routes_check(const struct config *cfg, const char *path, FILE *faults)
+void routes_check(const struct config *cfg, const char *path,
+		  routes_fault_f *told, void *arg)
 {
-	size_t count = 0;
-
 	for (size_t i = 0; i < cfg->route_count; i++) {
 		const struct route_config *route = &cfg->routes[i];
 		struct once_route_options options = options_of(route);
+		scoped_text struct text line = { 0 };
 		struct once_error err;
 
 		if (plugin_try(route->plugin, &options, &err) == ONCE_OK)
 			continue;
-		fprintf(faults, "%s:%d: handler \"%s\": %s\n", path,
-			route->line, route->name, err.text);
-		count++;
+		text_addf(&line, "%s:%d: handler \"%s\": %s", path, route->line,
+			  route->name, err.text);
+		told(arg, line.data == NULL ? err.text : line.data);
 	}
-	return count;
 }

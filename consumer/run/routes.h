@@ -15,8 +15,10 @@ enum once_status routes_init(struct routes *routes, const struct config *cfg,
 			     struct once_error *err);
 void routes_fini(struct routes *routes);
 
-/* Try each in a child process; every fault is a line in `faults`. Returns how
- * many there are. */
-size_t routes_check(const struct config *cfg, const char *path, FILE *faults);
+/* Try each in a child process; every fault is told, as a line about the file at
+ * `path`. */
+typedef void routes_fault_f(void *arg, const char *line);
+void routes_check(const struct config *cfg, const char *path,
+		  routes_fault_f *told, void *arg);
 
 #endif

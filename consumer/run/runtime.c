@@ -47,6 +47,7 @@ struct runtime {
 	struct mailbox **orders; /* of each lane */
 	int64_t *told_ms;        /* of each lane: see watch.h */
 	unsigned lane_count;     /* started */
+	bool unchecked;          /* the database wasn't there at the start */
 	int64_t started_ms;
 	struct identity identity;
 	struct admin *admin;
@@ -180,6 +181,7 @@ static enum once_status start_lanes(struct runtime *runtime,
 		.instance = &runtime->identity.instance,
 		.prefilter = runtime->prefilter,
 		.reports = source_reports(runtime->source),
+		.unchecked = runtime->unchecked,
 	};
 
 	runtime->lanes = calloc(runtime->cfg->lanes, sizeof(struct lane *));
@@ -202,18 +204,19 @@ static enum once_status start_lanes(struct runtime *runtime,
 	return ONCE_OK;
 }
 
-/* The database may come later; a schema that isn't ours may not. */
-static enum once_status check_schema(const struct config *cfg,
+/* The database may come later, and is checked then, by each lane; a schema that
+ * isn't ours may not. */
+static enum once_status check_schema(struct runtime *runtime,
 				     struct once_error *err)
 {
+	const struct config *cfg = runtime->cfg;
 	enum once_status status =
-		once_pooler_check(cfg->database.conninfo, err);
+		once_database_check(cfg->database.conninfo, err);
 
-	if (status == ONCE_OK)
-		status = once_schema_check(cfg->database.conninfo, err);
 	if (status != ONCE_TRANSIENT)
 		return status;
 	log_warning(NULL, "%s; waiting for it", err->text);
+	runtime->unchecked = true;
 	return ONCE_OK;
 }
 
@@ -227,17 +230,13 @@ static enum once_status start_admin(struct runtime *runtime,
 		.metrics = render_metrics,
 		.status = describe,
 	};
-
 	struct admin_options options = {
 		.listen = runtime->cfg->admin.listen,
 		.token = runtime->cfg->admin.token,
 		.hosts = (const char *const *)runtime->cfg->admin.hosts,
 		.host_count = runtime->cfg->admin.host_count,
 	};
-	const char *warning = config_admin_warning(runtime->cfg);
 
-	if (warning != NULL)
-		log_warning(NULL, "%s", warning);
 	return admin_start(&options, &views, &runtime->admin, err);
 }
 
@@ -248,7 +247,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	enum once_status status = routes_init(&runtime->routes, cfg, err);
 
 	if (status == ONCE_OK)
-		status = check_schema(cfg, err);
+		status = check_schema(runtime, err);
 	runtime->numbers = create_numbers(cfg);
 	if (status == ONCE_OK && runtime->numbers == NULL)
 		status = error_no_memory(err);

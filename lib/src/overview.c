@@ -91,8 +91,8 @@ enum once_status once_overview(const char *conninfo, const char *group,
 			       struct once_error *err)
 {
 	struct once__pg_options options = { .conninfo = conninfo,
-					    .application_name =
-						    "onced status" };
+					    .application_name = "onced status",
+					    .limits = ONCE__PG_USUAL_LIMITS };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&options, &pg, err);
 

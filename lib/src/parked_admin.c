@@ -229,8 +229,8 @@ static enum once_status do_all(struct doing *doing, const char *conninfo,
 			       struct once_error *err)
 {
 	struct once__pg_options options = { .conninfo = conninfo,
-					    .application_name =
-						    "onced parked" };
+					    .application_name = "onced parked",
+					    .limits = ONCE__PG_COMMAND_LIMITS };
 	enum once_status status = once__pg_open(&options, &doing->pg, err);
 
 	if (status == ONCE_OK)

@@ -284,7 +284,8 @@ static enum once_status read_by(struct reading *reading, const char *conninfo,
 	/* A message and its headers are one. */
 	struct once__pg_options options = { .conninfo = conninfo,
 					    .application_name = "onced parked",
-					    .isolation = ONCE_REPEATABLE_READ };
+					    .isolation = ONCE_REPEATABLE_READ,
+					    .limits = ONCE__PG_COMMAND_LIMITS };
 	enum once_status status = once__pg_open(&options, &reading->pg, err);
 
 	if (status == ONCE_OK)

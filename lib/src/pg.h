@@ -68,6 +68,12 @@ struct once__pg_limits {
 		.idle_ms = 10000, .lock_ms = 5000, .answer_ms = 60000 \
 	}
 
+/* Of a person's command, which may have to read a whole table. */
+#define ONCE__PG_COMMAND_LIMITS \
+	{ \
+		.idle_ms = 10000, .lock_ms = 5000, .answer_ms = 300000 \
+	}
+
 /* The texts outlive the session. */
 struct once__pg_options {
 	const char *conninfo;

@@ -9,23 +9,29 @@
 #include <string.h>
 
 enum {
-	ASK_MS = 2000
+	ASK_MS = 1000
 };
 
-/* The instance of ours whose session it is, by its advisory lock. State and
- * application of others are shown to members of pg_read_all_stats. */
-static const char blockers_sql[] =
-	"SELECT b.pid, coalesce(a.application_name, ''), "
-	"coalesce(a.state, ''), "
-	"coalesce(extract(epoch FROM now() - a.state_change)::int8, 0), "
-	"coalesce((SELECT i.host || ':' || i.pid FROM pg_locks AS l "
-	"JOIN once.instance AS i ON once.instance_lock(i.id) = "
-	"((l.classid::int8 << 32) | l.objid::int8) "
-	"WHERE l.pid = b.pid AND l.locktype = 'advisory' "
-	"AND l.objsubid = 1 LIMIT 1), '') "
-	"FROM unnest(pg_blocking_pids($1::int4)) AS b (pid) "
-	"LEFT JOIN pg_stat_activity AS a ON a.pid = b.pid "
-	"ORDER BY a.xact_start LIMIT 3";
+/* State and application of others are shown to members of pg_read_all_stats. */
+#define BLOCKERS_SQL(instance) \
+	"SELECT b.pid, coalesce(a.application_name, ''), " \
+	"coalesce(a.state, ''), " \
+	"coalesce(extract(epoch FROM now() - a.state_change)::int8, 0), " instance \
+	" FROM pg_catalog.unnest(pg_blocking_pids($1::int4)) " \
+	"AS b (pid) LEFT JOIN pg_stat_activity AS a ON a.pid = b.pid " \
+	"ORDER BY a.xact_start LIMIT 3"
+
+/* The instance of ours whose session it is, by its advisory lock. That table
+ * itself may be locked, or not be there yet: then without it. */
+static const char *const blockers_sql[] = {
+	BLOCKERS_SQL("coalesce((SELECT i.host || ':' || i.pid "
+		     "FROM pg_locks AS l JOIN once.instance AS i "
+		     "ON once.instance_lock(i.id) = "
+		     "((l.classid::int8 << 32) | l.objid::int8) "
+		     "WHERE l.pid = b.pid AND l.locktype = 'advisory' "
+		     "AND l.objsubid = 1 LIMIT 1), '')"),
+	BLOCKERS_SQL("''"),
+};
 
 static void describe_one(struct text *text, const struct once_rows *rows,
 			 size_t row)
@@ -62,25 +68,33 @@ static void describe(struct once__pg *pg, const struct once_rows *rows)
 		snprintf(pg->blockers, sizeof(pg->blockers), "%s", text.data);
 }
 
-void once__pg_ask_blockers(struct once__pg *pg)
+/* false: it wasn't answered. */
+static bool ask(struct once__pg *pg, const char *sql)
 {
 	struct once__pg_options options = {
 		.conninfo = pg->options.conninfo,
 		.application_name = pg->options.application_name,
-		.limits = { .answer_ms = ASK_MS },
+		.limits = { .answer_ms = ASK_MS }, /* no lock_ms: that asks */
 	};
 	struct once__pg *other = NULL;
 	const struct once_rows *rows;
 	char pid[24];
 
-	pg->blockers[0] = '\0';
 	if (once__pg_open(&options, &other, NULL) != ONCE_OK)
-		return;
+		return true; /* nor would it be the next time */
 	once__pg_begin(other);
 	rows = once__pg_exec(
-		other, ONCE__PG_OURS, blockers_sql,
+		other, ONCE__PG_OURS, sql,
 		ONCE_PARAMS(once__pg_int8(pid, PQbackendPID(pg->conn))));
 	if (rows != NULL)
 		describe(pg, rows);
 	once__pg_close(other);
+	return rows != NULL;
+}
+
+void once__pg_ask_blockers(struct once__pg *pg)
+{
+	pg->blockers[0] = '\0';
+	if (!ask(pg, blockers_sql[0]))
+		(void)ask(pg, blockers_sql[1]);
 }

@@ -87,11 +87,20 @@ enum finding {
 	FINDING_UNCLEAR
 };
 
+/* false: there was no answer in time. */
+static bool end(PGconn *conn)
+{
+	if (!PQsendQuery(conn, "COMMIT") || !is_answered(conn))
+		return false;
+	(void)take_pid(conn); /* it has none, and is read to its end */
+	return true;
+}
+
 /* A session that comes when the other one ends its transaction is its own. */
 static enum finding wait_for_other(struct pair *pair, int at)
 {
-	PQclear(PQexec(pair->conns[!at], "COMMIT"));
-	return is_answered(pair->conns[at]) && take_pid(pair->conns[at]) > 0
+	return end(pair->conns[!at]) && is_answered(pair->conns[at]) &&
+			       take_pid(pair->conns[at]) > 0
 		       ? FINDING_SHARED
 		       : FINDING_UNCLEAR;
 }
@@ -121,9 +130,9 @@ static enum finding run_round(struct pair *pair, int begins, int ends)
 		finding = begin(pair, !begins, false);
 	if (finding != FINDING_OWN)
 		return finding;
-	PQclear(PQexec(pair->conns[ends], "COMMIT"));
-	PQclear(PQexec(pair->conns[!ends], "COMMIT"));
-	return FINDING_OWN;
+	return end(pair->conns[ends]) && end(pair->conns[!ends])
+		       ? FINDING_OWN
+		       : FINDING_UNCLEAR;
 }
 
 static enum finding find_mode(struct pair *pair)
@@ -171,5 +180,20 @@ enum once_status once_pooler_check(const char *conninfo, struct once_error *err)
 	}
 	PQfinish(pair.conns[0]);
 	PQfinish(pair.conns[1]);
+	return status;
+}
+
+/* A pooler may be the reason for whatever else fails. */
+enum once_status once_database_check(const char *conninfo,
+				     struct once_error *err)
+{
+	struct once_error found = { 0 };
+	enum once_status status = once_schema_check(conninfo, &found);
+	bool is_reached = status != ONCE_TRANSIENT || found.sqlstate[0] != '\0';
+
+	if (is_reached && once_pooler_check(conninfo, err) != ONCE_OK)
+		return ONCE_CONFIG;
+	if (status != ONCE_OK && err != NULL)
+		*err = found;
 	return status;
 }

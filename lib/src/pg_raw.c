@@ -2,6 +2,7 @@
  * given away, a row in once.commit_guard makes any COMMIT but ours fail. */
 #include "pg_impl.h"
 
+#include <poll.h>
 #include <string.h>
 
 static const char defer_sql[] =
@@ -103,14 +104,39 @@ bool once__pg_leave_raw(struct once__pg *pg, size_t tag)
 	return release_guard(pg, tag);
 }
 
+/* What it waits for is asked again and again: it may be busy at first. */
+static void wait_for_script(struct once__pg *pg)
+{
+	int64_t ask_ms = pg->options.limits.lock_ms / 2;
+	int timeout_ms = ask_ms > 0 ? (int)ask_ms : -1;
+	struct pollfd fd = { PQsocket(pg->conn), POLLIN, 0 };
+
+	while (PQisBusy(pg->conn)) {
+		if (poll(&fd, 1, timeout_ms) == 0)
+			once__pg_ask_blockers(pg);
+		else if (!PQconsumeInput(pg->conn))
+			return;
+	}
+}
+
+/* The first failure counts; nothing of the script runs after it. */
 static bool run_script(struct once__pg *pg, const char *sql)
 {
 	static const struct once__pg_owed owed = { .tag = ONCE__PG_OURS };
-	PGresult *res = PQexec(pg->conn, sql);
+	PGresult *res;
 
-	if (!once__pg_succeeded(res))
-		once__pg_fail_with(pg, &owed, res);
-	PQclear(res);
+	pg->blockers[0] = '\0';
+	if (!PQsendQuery(pg->conn, sql)) {
+		once__pg_lose(pg);
+		return false;
+	}
+	wait_for_script(pg);
+	while ((res = PQgetResult(pg->conn)) != NULL) {
+		if (!once__pg_succeeded(res))
+			once__pg_fail_with(pg, &owed, res);
+		PQclear(res);
+		wait_for_script(pg);
+	}
 	return !pg->failed;
 }
 

@@ -357,19 +357,3 @@ bool once__fingerprints_differ(struct once_bytes a, struct once_bytes b)
 	return memcmp(a.data, b.data, ONCE__FINGERPRINT_SIZE) != 0 &&
 	       !is_of_nothing(a.data) && !is_of_nothing(b.data);
 }
-
-/* ---- settings, for handlers ---- */
-
-const char *once_setting(const struct once_settings *settings, const char *name,
-			 const char *otherwise)
-{
-	size_t size = strlen(name);
-
-	for (size_t i = settings->count; i > 0; i--) {
-		const char *pair = settings->pairs[i - 1];
-
-		if (strncmp(pair, name, size) == 0 && pair[size] == '=')
-			return pair + size + 1;
-	}
-	return otherwise;
-}

@@ -5,6 +5,7 @@
 
 #include "hash.h"
 #include "reading.h"
+#include "settings.h"
 #include "turns.h"
 
 #include <once/once.h>
@@ -17,12 +18,6 @@ enum {
 };
 
 struct once__template;
-
-struct once_settings {
-	char **pairs; /* "name=value" */
-	size_t count;
-	char *refusal; /* NULL: not refused. Of a session's copy. */
-};
 
 /* So many dead of one cause, with none that was handled in between. */
 struct once__streak {

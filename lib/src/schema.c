@@ -18,8 +18,16 @@
 
 #define CHECKSUM_SIZE (2 * ONCE__HASH128_SIZE + 1)
 
+enum {
+	LOCK_MS = 5000 /* for a table that somebody has; a migration itself
+			   may take any time */
+};
+
+/* Other migrations are waited for longer than a table is. */
 static const char lock_sql[] =
-	"SELECT pg_advisory_lock(hashtextextended('onced migrate', 0))";
+	"SET lock_timeout = '60s'; "
+	"SELECT pg_advisory_lock(hashtextextended('onced migrate', 0)); "
+	"SET lock_timeout = '5s'";
 
 static const char exists_sql[] =
 	"SELECT (to_regclass('once.migration') IS NOT NULL)::int";
@@ -374,8 +382,8 @@ enum once_status once_migrate(const char *conninfo, int dry_run,
 			      struct once_error *err)
 {
 	struct once__pg_options options = { .conninfo = conninfo,
-					    .application_name =
-						    "onced migrate" };
+					    .application_name = "onced migrate",
+					    .limits = { .lock_ms = LOCK_MS } };
 	struct once__pg *pg = NULL;
 	enum once_status status = once__pg_open(&options, &pg, err);
 

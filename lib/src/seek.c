@@ -159,7 +159,8 @@ static enum once_status open_session(const char *conninfo,
 				     struct once_error *err)
 {
 	struct once__pg_options session = { .conninfo = conninfo,
-					    .application_name = "onced seek" };
+					    .application_name = "onced seek",
+					    .limits = ONCE__PG_USUAL_LIMITS };
 	enum once_status status = once__pg_open(&session, ret_pg, err);
 
 	return status == ONCE_OK ? once__schema_check(*ret_pg, err) : status;

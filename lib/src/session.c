@@ -7,7 +7,6 @@
 #include "instance.h"
 #include "schema.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,38 +19,52 @@ static const char add_consumer_sql[] =
 
 /* ---- instances ---- */
 
-void once_refuse(struct once_settings *settings, const char *fmt, ...)
+static enum once_status refuse(const struct once_route *route,
+			       const char *reason, struct once_error *err)
 {
-	char text[ONCE_REASON_SIZE];
-	va_list args;
+	const char *name = route->handler->name;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	free(settings->refusal);
-	settings->refusal = strdup(text);
+	return error_set(err, ONCE_CONFIG,
+			 "handler \"%s\" of route \"%s\" refused to open: %s",
+			 name == NULL ? "(no name)" : name, route->name,
+			 reason == NULL ? "it gave no reason" : reason);
+}
+
+static enum once_status open_with(const struct once_route *route,
+				  struct once_settings *settings,
+				  void **ret_instance, struct once_error *err)
+{
+	once_close_f *close_f = once__handler_close(route->handler);
+	enum once_status status;
+
+	if (route->handler->open != NULL &&
+	    route->handler->open(settings, ret_instance) != 0)
+		return refuse(route, settings->refusal, err);
+	status = once__settings_check(settings, err);
+	if (status == ONCE_OK)
+		return ONCE_OK;
+	if (close_f != NULL)
+		close_f(*ret_instance);
+	*ret_instance = NULL;
+	error_prefix(err, "handler \"%s\" of route \"%s\"",
+		     route->handler->name == NULL ? "(no name)"
+						  : route->handler->name,
+		     route->name);
+	return status;
 }
 
 static enum once_status open_instance(const struct once_route *route,
 				      void **ret_instance,
 				      struct once_error *err)
 {
-	struct once_settings settings = route->settings;
-	int refused = 0;
+	struct once_settings settings;
+	enum once_status status =
+		once__settings_lend(&route->settings, &settings, err);
 
-	settings.refusal = NULL;
-	if (route->handler->open != NULL)
-		refused = route->handler->open(&settings, ret_instance);
-	if (refused != 0)
-		error_set(err, ONCE_CONFIG,
-			  "handler \"%s\" of route \"%s\" refused to open: %s",
-			  route->handler->name == NULL ? "(no name)"
-						       : route->handler->name,
-			  route->name,
-			  settings.refusal == NULL ? "it gave no reason"
-						   : settings.refusal);
-	free(settings.refusal);
-	return refused != 0 ? ONCE_CONFIG : ONCE_OK;
+	if (status == ONCE_OK)
+		status = open_with(route, &settings, ret_instance, err);
+	once__settings_fini(&settings);
+	return status;
 }
 
 static enum once_status open_instances(struct once_session *session,

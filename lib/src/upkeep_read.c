@@ -137,6 +137,7 @@ static enum once_status open_reader(struct once_cleaner *reader,
 	const struct once__pg_options session = {
 		.conninfo = reader->options.conninfo,
 		.application_name = reader->options.application_name,
+		.limits = ONCE__PG_COMMAND_LIMITS,
 	};
 	enum once_status status = once__pg_open(&session, &reader->pg, err);
 

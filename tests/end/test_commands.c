@@ -79,6 +79,25 @@ START_TEST(version_names_each_library)
 }
 END_TEST
 
+/* clang-format off */
+static const struct {
+	const char *command;
+	const char *word;
+	const char *sentence;
+} wrong[] = {
+	{ "run", "--fast", "onced: there is no option --fast; see onced run --help" },
+	{ "check", "--jsn", "no option --jsn, did you mean --json?" },
+	{ "check", "--offlien=1", "no option --offlien, did you mean --offline?" },
+	{ "check", "-x", "there is no option -x; see onced check --help" },
+	{ "check", "--json=5", "option --json takes no value" },
+	{ "check", "file", "check takes no argument \"file\"" },
+	{ "keys", "--limit", "option --limit wants a value" },
+	{ "version", "--dry-run", "version takes no option --dry-run" },
+	{ "parked", NULL, "parked wants one of its parts" },
+	{ "parked", "lst", "there is no command \"parked lst\"" },
+};
+/* clang-format on */
+
 START_TEST(a_wrong_command_line_ends_with_64_and_help)
 {
 	struct shell shell;
@@ -90,8 +109,17 @@ START_TEST(a_wrong_command_line_ends_with_64_and_help)
 	onced_check_output(&shell.onced, "there is no command \"runn\"");
 	ck_assert_int_eq(call(&shell, "verify", NULL), 64);
 	onced_check_output(&shell.onced, "verify is not available yet");
-	ck_assert_int_eq(call(&shell, "run", "--fast"), 64);
-	ck_assert_int_eq(call(&shell, "version", "--dry-run"), 64);
+	ck_assert_int_eq(call(&shell, "help", NULL), 0);
+	onced_check_output(&shell.onced, "usage: onced");
+	ck_assert_int_eq(call(&shell, "help", "check"), 0);
+	onced_check_output(&shell.onced, "usage: onced check");
+	ck_assert_int_eq(call(&shell, "-V", NULL), 0);
+	onced_check_output(&shell.onced, "onced ");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ck_assert_int_eq(call(&shell, wrong[i].command, wrong[i].word),
+				 64);
+		onced_check_output(&shell.onced, wrong[i].sentence);
+	}
 	ck_assert_int_eq(call(&shell, "status", "--help"), 0);
 	onced_check_output(&shell.onced, "usage: onced status");
 	ck_assert_int_eq(call(&shell, "--help", NULL), 0);
@@ -109,6 +137,52 @@ START_TEST(check_says_that_all_is_good)
 	onced_check_output(&shell.onced, "handlers  good");
 	onced_check_output(&shell.onced, "database  good");
 	onced_check_output(&shell.onced, "kafka     good");
+	fini(&shell);
+}
+END_TEST
+
+/* For scripts: one object, and nothing else; warnings don't count. */
+START_TEST(check_tells_scripts_in_one_object)
+{
+	struct onced_options weak = { .property = "check.crcs=false" };
+	struct shell shell;
+
+	init(&shell, &weak);
+	ck_assert_int_eq(run(&shell, "check", "--json"), 0);
+	check_output_is_json(&shell);
+	onced_check_output(&shell.onced, "{\"exit\":0,\"findings\":[{");
+	onced_check_output(&shell.onced, "\"severity\":\"warning\"");
+	pg_fixture_run(&shell.fixture.pg,
+		       "DELETE FROM once.migration WHERE version > 0");
+	ck_assert_int_eq(run(&shell, "check", "--json"), 1);
+	check_output_is_json(&shell);
+	onced_check_output(&shell.onced, "\"part\":\"database\",\"severity\":"
+					 "\"error\"");
+	snprintf(shell.onced.config, sizeof(shell.onced.config), "/nowhere");
+	ck_assert_int_eq(run(&shell, "check", "--json"), 78);
+	check_output_is_json(&shell);
+	onced_check_output(&shell.onced, "\"part\":\"file\"");
+	fini(&shell);
+}
+END_TEST
+
+/* As in CI, where there are none. */
+START_TEST(check_offline_asks_no_server)
+{
+	struct onced_options away = {
+		.conninfo = "host=127.0.0.1 port=1 user=nobody",
+		.brokers = "127.0.0.1:1",
+	};
+	struct onced_options wrong_handler = away;
+	struct shell shell;
+
+	init(&shell, &away);
+	ck_assert_int_eq(run(&shell, "check", "--offline"), 0);
+	onced_check_output(&shell.onced, "handlers  good");
+	wrong_handler.plugin = "refusing";
+	onced_init(&shell.onced, &shell.fixture, &wrong_handler);
+	ck_assert_int_eq(run(&shell, "check", "--offline"), 78);
+	onced_check_output(&shell.onced, "refused to open");
 	fini(&shell);
 }
 END_TEST
@@ -309,6 +383,8 @@ int main(void)
 	tcase_add_test(tests, version_names_each_library);
 	tcase_add_test(tests, a_wrong_command_line_ends_with_64_and_help);
 	tcase_add_test(tests, check_says_that_all_is_good);
+	tcase_add_test(tests, check_tells_scripts_in_one_object);
+	tcase_add_test(tests, check_offline_asks_no_server);
 	tcase_add_test(tests, check_says_that_redis_is_not_there);
 	tcase_add_test(tests,
 		       check_finds_all_that_is_wrong_and_not_the_first_only);

@@ -76,6 +76,26 @@ START_TEST(a_plugin_that_is_no_handler_is_refused_with_a_sentence)
 }
 END_TEST
 
+/* Its own default would be in effect, and nobody would know. */
+START_TEST(a_setting_that_the_handler_does_not_have_is_refused)
+{
+	struct onced_options options = { .settings = "dealy_ms=5" };
+	struct plugins plugins;
+
+	init(&plugins, NULL);
+	onced_init(&plugins.onced, &plugins.fixture, &options);
+	check_refused(&plugins, "it has no setting \"dealy_ms\"; did you mean "
+				"\"delay_ms\"?");
+	check_not_run(&plugins);
+	ck_assert(onced_has_logged(&plugins.onced, "no setting"));
+	options.settings = "moon=full";
+	onced_init(&plugins.onced, &plugins.fixture, &options);
+	check_refused(&plugins, "it has no setting \"moon\"; it asks for "
+				"\"directory\", \"delay_ms\"");
+	fini(&plugins);
+}
+END_TEST
+
 /* C82 */
 START_TEST(a_plugin_that_kills_its_process_is_survived_by_check)
 {
@@ -152,6 +172,8 @@ int main(void)
 	tcase_add_loop_test(
 		tests, a_plugin_that_is_no_handler_is_refused_with_a_sentence,
 		0, COUNT_REFUSED);
+	tcase_add_test(tests,
+		       a_setting_that_the_handler_does_not_have_is_refused);
 	tcase_add_test(tests,
 		       a_plugin_that_kills_its_process_is_survived_by_check);
 	tcase_add_test(tests, a_text_file_is_refused_as_a_plugin);

@@ -83,10 +83,11 @@ static void start_pooler(struct pooled *pooled, const char *settings)
 	}
 }
 
-static void init(struct pooled *pooled, const char *mode, int size)
+/* The pooler isn't there yet. */
+static void prepare(struct pooled *pooled, const char *mode, int size,
+		    char settings[PATH_MAX + 16])
 {
 	struct onced_options options = { .conninfo = pooled->conninfo };
-	char settings[PATH_MAX + 16];
 
 	memset(&pooled->pooler, 0, sizeof(pooled->pooler));
 	onced_fixture_init(&pooled->fixture, 2);
@@ -94,11 +95,18 @@ static void init(struct pooled *pooled, const char *mode, int size)
 	snprintf(pooled->conninfo, sizeof(pooled->conninfo),
 		 "host=127.0.0.1 port=%d user=%s dbname=%s", pooled->port,
 		 PQuser(pooled->fixture.pg.conn), pooled->fixture.pg.database);
-	snprintf(settings, sizeof(settings), "%s/pgbouncer.ini",
+	snprintf(settings, PATH_MAX + 16, "%s/pgbouncer.ini",
 		 pooled->fixture.dir.path);
 	write_settings(pooled, settings, mode, size);
-	start_pooler(pooled, settings);
 	onced_init(&pooled->onced, &pooled->fixture, &options);
+}
+
+static void init(struct pooled *pooled, const char *mode, int size)
+{
+	char settings[PATH_MAX + 16];
+
+	prepare(pooled, mode, size, settings);
+	start_pooler(pooled, settings);
 }
 
 static void fini(struct pooled *pooled)
@@ -148,6 +156,56 @@ START_TEST(a_pooler_with_a_session_for_each_connection_is_as_good_as_none)
 }
 END_TEST
 
+/* What is wrong, and what is said of it. */
+static const struct {
+	const char *mode;
+	const char *sql;
+	const char *sentence;
+} found_later[] = {
+	{ "transaction", "SELECT 1", "is a pooler in transaction mode" },
+	{ "session",
+	  "ALTER TABLE once.parked REPLICA IDENTITY NOTHING; "
+	  "CREATE PUBLICATION all_of_it FOR TABLE once.parked",
+	  "published without a replica identity" },
+};
+
+/* Nobody can be asked at the start: then before anything is handled. */
+START_TEST(what_is_not_there_at_the_start_is_checked_when_it_comes)
+{
+	struct pooled pooled;
+	char settings[PATH_MAX + 16];
+
+	prepare(&pooled, found_later[_i].mode, 20, settings);
+	onced_fixture_without_monitor(&pooled.fixture);
+	pg_fixture_run(&pooled.fixture.pg, found_later[_i].sql);
+	onced_fixture_send_series(&pooled.fixture, 0, SENT);
+	onced_start(&pooled.onced, NULL);
+	onced_wait_for_log(&pooled.onced, "waiting for it", WAIT_MS);
+	start_pooler(&pooled, settings);
+	ck_assert_int_eq(onced_wait(&pooled.onced, WAIT_MS), 78);
+	ck_assert(onced_has_logged(&pooled.onced, found_later[_i].sentence));
+	onced_fixture_check_effects(&pooled.fixture, 0);
+	fini(&pooled);
+}
+END_TEST
+
+START_TEST(a_database_that_comes_later_is_worked_with)
+{
+	struct pooled pooled;
+	char settings[PATH_MAX + 16];
+
+	prepare(&pooled, "session", 20, settings);
+	onced_start(&pooled.onced, NULL);
+	onced_wait_for_log(&pooled.onced, "waiting for it", WAIT_MS);
+	start_pooler(&pooled, settings);
+	onced_fixture_send_series(&pooled.fixture, 0, SENT);
+	onced_fixture_wait_for_all(&pooled.fixture, WAIT_MS);
+	onced_fixture_check_effects(&pooled.fixture, SENT);
+	ck_assert_int_eq(onced_stop(&pooled.onced), 0);
+	fini(&pooled);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pooler");
@@ -164,6 +222,10 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_pooler_with_a_session_for_each_connection_is_as_good_as_none);
+	tcase_add_loop_test(
+		tests, what_is_not_there_at_the_start_is_checked_when_it_comes,
+		0, sizeof(found_later) / sizeof(*found_later));
+	tcase_add_test(tests, a_database_that_comes_later_is_worked_with);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -21,6 +21,9 @@
 #define START_MS 90000
 #define STOP_MS 30000
 #define METADATA_MS 1000
+#define GUARDED_LOGIN \
+	"org.apache.kafka.common.security.plain.PlainLoginModule required " \
+	"user_reader=\"secret\";"
 #define LOG_LEVEL "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 
 /* The second part is for speed: what is waited for in tests (a dead member, a
@@ -57,6 +60,21 @@ static const char behind_format[] =
 	"advertised.listeners=PLAINTEXT://127.0.0.1:%d,OUTER://127.0.0.1:%d\n"
 	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
 	"CONTROLLER:PLAINTEXT,OUTER:PLAINTEXT\n";
+
+/* Two more, with a login. */
+static const char guarded_format[] =
+	"listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d,"
+	"LOGIN://127.0.0.1:%d,LOST://127.0.0.1:%d\n"
+	"advertised.listeners=PLAINTEXT://127.0.0.1:%d,LOGIN://127.0.0.1:%d,"
+	"LOST://nowhere.invalid:%d\n"
+	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
+	"CONTROLLER:PLAINTEXT,LOGIN:SASL_PLAINTEXT,LOST:SASL_PLAINTEXT\n"
+	"sasl.enabled.mechanisms=PLAIN\n"
+	"listener.name.login.plain.sasl.jaas.config=" GUARDED_LOGIN "\n"
+	"listener.name.lost.plain.sasl.jaas.config=" GUARDED_LOGIN "\n"
+	"authorizer.class.name="
+	"org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+	"super.users=User:ANONYMOUS\n";
 
 static const char *jars(void)
 {
@@ -118,6 +136,10 @@ static enum once_status write_properties(struct kafka_server *server,
 	if (server->outer_port != 0)
 		fprintf(file, behind_format, server->port, server->port + 1,
 			server->port + 2, server->port, server->outer_port);
+	if (server->guarded)
+		fprintf(file, guarded_format, server->port, server->port + 1,
+			server->port + 2, server->port + 3, server->port,
+			server->port + 2, server->port + 3);
 	for (; settings != NULL && *settings != NULL; settings++)
 		fprintf(file, "%s\n", *settings);
 	fclose(file);
@@ -154,7 +176,7 @@ static enum once_status prepare(struct kafka_server *server,
 {
 	const char *directory = server->dir.path;
 
-	server->port = free_port_find(3);
+	server->port = free_port_find(4);
 	if (server->port == -1)
 		return error_set(err, ONCE_TRANSIENT, "no port is free");
 	snprintf(server->bootstrap, sizeof(server->bootstrap), "127.0.0.1:%d",
@@ -186,7 +208,16 @@ enum once_status kafka_server_create(struct kafka_server *server,
 				     struct once_error *err)
 {
 	server->outer_port = 0;
+	server->guarded = false;
 	return create(server, settings, err);
+}
+
+enum once_status kafka_server_create_guarded(struct kafka_server *server,
+					     struct once_error *err)
+{
+	server->outer_port = 0;
+	server->guarded = true;
+	return create(server, NULL, err);
 }
 
 enum once_status kafka_server_create_behind(struct kafka_server *server,
@@ -194,6 +225,7 @@ enum once_status kafka_server_create_behind(struct kafka_server *server,
 					    struct once_error *err)
 {
 	server->outer_port = outer_port;
+	server->guarded = false;
 	return create(server, NULL, err);
 }
 

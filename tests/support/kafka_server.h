@@ -14,6 +14,7 @@ struct kafka_server {
 	struct process process;
 	int port;
 	int outer_port;      /* 0: none; see kafka_server_create_behind() */
+	bool guarded;        /* see kafka_server_create_guarded() */
 	char data[PATH_MAX]; /* the logs: data/TOPIC-PARTITION/ */
 	char log[PATH_MAX];
 	char properties[PATH_MAX];
@@ -31,6 +32,12 @@ enum once_status kafka_server_create(struct kafka_server *server,
 enum once_status kafka_server_create_behind(
 	struct kafka_server *server, int outer_port,
 	struct once_error *err) ONCE_MUST_CHECK;
+/* One with rights. Whoever comes in at its port may do all; at port + 2 the
+ * user "reader" with the password "secret" logs in (SASL PLAIN), who may do
+ * what he is given; at port + 3 too, and is told a name of the broker that
+ * nobody can resolve. */
+enum once_status kafka_server_create_guarded(
+	struct kafka_server *server, struct once_error *err) ONCE_MUST_CHECK;
 /* At the port and with the data of before; returns when it answers. */
 enum once_status kafka_server_start(struct kafka_server *server,
 				    struct once_error *err) ONCE_MUST_CHECK;

@@ -89,6 +89,7 @@ static void write_route(FILE *file, const struct onced *onced,
 {
 	const char *plugin = or_else(options->plugin, "effect");
 	bool is_path = plugin[0] == '/';
+	bool has_settings = strstr(plugin, "effect") != NULL;
 
 	fprintf(file,
 		"handlers:\n"
@@ -102,15 +103,16 @@ static void write_route(FILE *file, const struct onced *onced,
 		"      first_delay: 50ms\n"
 		"      max_delay: 200ms\n"
 		"      max_crashes: %s\n"
-		"    settings:\n"
-		"      - directory=%s\n"
+		"%s%s%s"
 		"%s%s%s%s",
 		onced->fixture->kafka.topic, or_else(options->topics, ""),
 		is_path ? "" : getenv("ONCE_TEST_HANDLERS"), is_path ? "" : "/",
 		plugin, is_path ? "" : ".so",
 		or_else(options->msg_id, "{header:id}"),
 		or_else(options->attempts, "3"), or_else(options->crashes, "2"),
-		onced->fixture->dir.path,
+		has_settings ? "    settings:\n      - directory=" : "",
+		has_settings ? onced->fixture->dir.path : "",
+		has_settings ? "\n" : "",
 		options->settings == NULL ? "" : "      - ",
 		or_else(options->settings, ""),
 		options->settings == NULL ? "" : "\n",

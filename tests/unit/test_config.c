@@ -437,6 +437,10 @@ static const struct {
 	{ PROPERTY("group.remote.assignor=uniform"),
 	  "write partition.assignment.strategy" },
 	{ PROPERTY("plugin.library.paths=x"), "foreign code" },
+	{ PROPERTY("ssl.engine.location=/tmp/x.so"), "foreign code" },
+	{ PROPERTY("ssl.engine.id=pkcs11"), "foreign code" },
+	{ PROPERTY("ssl.providers=default,../../tmp/x"),
+	  "write one of default" },
 	{ PROPERTY("linger.ms=5"), "a producer's" },
 	{ PROPERTY("partition.assignment.strategy=sticky"),
 	  "write one of range" },
@@ -465,6 +469,144 @@ START_TEST(a_property_that_could_lose_messages_is_refused)
 	ck_assert_ptr_null(loaded.cfg);
 	check_line_has(loaded.faults, ":5:7", all_properties[_i].words);
 	ck_assert_uint_eq(count_lines(loaded.faults), 1);
+	unload(&loaded);
+}
+END_TEST
+
+/* ---- what is open to others ---- */
+
+#define DATABASE(conninfo) GOOD "database:\n  conninfo: " conninfo "\n"
+#define LISTEN(address) GOOD "admin:\n  listen: " address "\n"
+#define SASL(protocol, mechanism) \
+	PROPERTY("security.protocol=" protocol \
+		 "\n    - sasl.mechanism=" mechanism \
+		 "\n    - sasl.password=hunter2")
+#define AT_HOME \
+	"kafka:\n  brokers: 127.0.0.1:1,localhost:2\n  group: g\n" \
+	"  properties:\n    - security.protocol=SASL_PLAINTEXT\n" \
+	"    - sasl.mechanism=PLAIN\n    - sasl.password=hunter2\n" \
+	"retention: forever\n" ROUTE
+
+static const struct {
+	const char *yaml;
+	const char *place;
+	const char *words; /* NULL: nothing is said */
+} open_to_others[] = {
+	{ PROPERTY("enable.ssl.certificate.verification=false"), ":5:7",
+	  "enable.ssl.certificate.verification=false takes any server" },
+	{ PROPERTY("enable.ssl.certificate.verification=true"), NULL, NULL },
+	{ PROPERTY("ssl.endpoint.identification.algorithm=none"), ":5:7",
+	  "takes a certificate of any host" },
+	{ PROPERTY("ssl.endpoint.identification.algorithm=https"), NULL, NULL },
+	{ SASL("SASL_PLAINTEXT", "PLAIN"), ":5:7", "write SASL_SSL" },
+	{ SASL("sasl_plaintext", "OAUTHBEARER"), ":5:7", "write SASL_SSL" },
+	{ SASL("SASL_PLAINTEXT", "SCRAM-SHA-512"), NULL, NULL },
+	{ SASL("SASL_SSL", "PLAIN"), NULL, NULL },
+	{ AT_HOME, NULL, NULL },
+	{ SASL("SSL", "PLAIN"), ":7:7", "sasl.password isn't used" },
+	{ PROPERTY("sasl.password=hunter2"), ":5:7",
+	  "sasl.password isn't used: security.protocol has no SASL" },
+	{ PROPERTY("sasl.kerberos.kinit.cmd=kinit -k"), ":5:7", "a shell" },
+	{ DATABASE("host=db user=o password=hunter2"), ":10:13",
+	  "sslmode=prefer doesn't prove" },
+	{ DATABASE("postgresql://o:hunter2@db/s?sslmode=require"), ":10:13",
+	  "sslmode=require doesn't prove" },
+	{ DATABASE("host=127.0.0.1,db"), ":10:13",
+	  "write sslmode=verify-full" },
+	{ DATABASE("host=db sslmode=verify-full"), NULL, NULL },
+	{ DATABASE("host=db sslmode=hunter2"), ":10:13", "sslmode=prefer" },
+	{ DATABASE("host=db gssencmode=require"), NULL, NULL },
+	{ DATABASE("host=/run/postgresql dbname=s"), NULL, NULL },
+	{ DATABASE("host=localhost dbname=s"), NULL, NULL },
+	{ DATABASE("hostaddr=::1 dbname=s"), NULL, NULL },
+	{ DATABASE("dbname=s"), NULL, NULL },
+	{ LISTEN("0.0.0.0:9464"), ":10:11", "from other machines" },
+	{ LISTEN("\"[::]:9464\""), ":10:11", "from other machines" },
+	{ LISTEN("127.0.0.1:9464"), NULL, NULL },
+	{ LISTEN("\"\""), NULL, NULL },
+};
+
+START_TEST(what_is_open_to_others_is_warned_of_by_name)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, open_to_others[_i].yaml);
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	ck_assert_msg(strstr(loaded.faults, "hunter2") == NULL, "%s",
+		      loaded.faults);
+	if (open_to_others[_i].words != NULL) {
+		check_line_has(loaded.faults, open_to_others[_i].place,
+			       open_to_others[_i].words);
+		check_line_has(loaded.faults, open_to_others[_i].place,
+			       "warning: ");
+	} else {
+		ck_assert_str_eq(loaded.faults, "");
+	}
+	unload(&loaded);
+}
+END_TEST
+
+/* Whoever may write one of them decides what runs. */
+static const struct {
+	const char *path;
+	mode_t mode;
+	const char *place;
+	const char *words;
+} writable[] = {
+	{ "onced.yaml", 0646, "", "anybody may write the file" },
+	{ "handlers/refund.so", 0757, ":8:13", "anybody may write the file" },
+	{ "handlers", 0707, ":8:13", "anybody may write the folder" },
+};
+
+START_TEST(a_file_that_anybody_may_write_is_refused)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_nonnull(loaded.cfg);
+	unload(&loaded);
+	ck_assert_int_eq(chmod(writable[_i].path, writable[_i].mode), 0);
+	loaded = (struct loaded){ 0 };
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_null(loaded.cfg);
+	check_line_has(loaded.faults, writable[_i].place, writable[_i].words);
+	check_line_has(loaded.faults, writable[_i].place, "chmod o-w");
+	unload(&loaded);
+}
+END_TEST
+
+START_TEST(a_folder_that_keeps_files_of_others_is_taken)
+{
+	struct loaded loaded = { 0 };
+
+	ck_assert_int_eq(chmod("handlers", 01777), 0);
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_nonnull(loaded.cfg);
+	ck_assert_str_eq(loaded.faults, "");
+	unload(&loaded);
+}
+END_TEST
+
+/* The owner's own group, as many systems have it, is the owner. */
+START_TEST(a_file_that_a_group_may_write_is_warned_of)
+{
+	struct loaded loaded = { 0 };
+
+	ck_assert_int_eq(chmod("handlers/refund.so", 0664), 0);
+	if (geteuid() != 0 ||
+	    chown("handlers/refund.so", (uid_t)-1, 54321) != 0)
+		return; /* only root may give it to another group */
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_nonnull(loaded.cfg);
+	check_line_has(loaded.faults, ":8:13",
+		       "warning: all of group 54321 may write the file");
+	unload(&loaded);
+	ck_assert_int_eq(chown("handlers/refund.so", 54321, 54321), 0);
+	loaded = (struct loaded){ 0 };
+	load_text(&loaded, GOOD);
+	check_line_has(loaded.faults, ":8:13",
+		       "warning: the file \"./handlers/refund.so\" belongs to "
+		       "user 54321");
 	unload(&loaded);
 }
 END_TEST
@@ -1230,6 +1372,20 @@ static TCase *properties_case(void)
 	return tcase;
 }
 
+static TCase *protection_case(void)
+{
+	TCase *tcase = tcase_create("protection");
+
+	tcase_add_checked_fixture(tcase, enter_folder, leave_folder);
+	tcase_add_loop_test(tcase, what_is_open_to_others_is_warned_of_by_name,
+			    0, COUNT(open_to_others));
+	tcase_add_loop_test(tcase, a_file_that_anybody_may_write_is_refused, 0,
+			    COUNT(writable));
+	tcase_add_test(tcase, a_folder_that_keeps_files_of_others_is_taken);
+	tcase_add_test(tcase, a_file_that_a_group_may_write_is_warned_of);
+	return tcase;
+}
+
 static TCase *secrets_case(void)
 {
 	TCase *tcase = tcase_create("secrets");
@@ -1301,6 +1457,7 @@ int main(void)
 
 	suite_add_tcase(suite, faults_case());
 	suite_add_tcase(suite, properties_case());
+	suite_add_tcase(suite, protection_case());
 	suite_add_tcase(suite, secrets_case());
 	suite_add_tcase(suite, values_case());
 	runner = srunner_create(suite);

@@ -190,6 +190,9 @@ ONCE_API void once_log(struct once_call *call, int level, const char *fmt, ...)
 
 /* ---- the settings ---- */
 
+/* The last of that name, or `otherwise`. Only open() has them, and what it asks
+ * for is all that there is: any other name in the route's settings is refused
+ * when it has returned. */
 ONCE_API const char *once_setting(const struct once_settings *settings,
 				  const char *name, const char *otherwise);
 ONCE_API void once_refuse(struct once_settings *settings, const char *fmt, ...)

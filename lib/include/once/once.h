@@ -642,6 +642,15 @@ ONCE_API enum once_status once_schema_check(
  * connections for a moment. */
 ONCE_API enum once_status once_pooler_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Both, before a program starts, with one try to connect. TRANSIENT: it can't
+ * be reached, or is locked. */
+ONCE_API enum once_status once_database_check(
+	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Would a session with it go to another machine without a proof of whose that
+ * is (sslmode=verify-full)? `ret_sslmode`: what it says, "" if nothing. Asks
+ * nobody. */
+ONCE_API int once_conninfo_is_exposed(const char *conninfo, char *ret_sslmode,
+				      size_t size);
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);

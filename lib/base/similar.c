@@ -1,7 +1,7 @@
 /* The distance is the smallest number of single edits between two words,
  * counted row by row; a swap of neighbours looks two rows back, so three are
  * kept. */
-#include "config_similar.h"
+#include "similar.h"
 
 #include <ctype.h>
 #include <string.h>

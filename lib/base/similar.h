@@ -1,6 +1,6 @@
-/* config_similar.h - "did you mean". */
-#ifndef ONCED_CONFIG_SIMILAR_H
-#define ONCED_CONFIG_SIMILAR_H
+/* similar.h - "did you mean". */
+#ifndef ONCE_SIMILAR_H
+#define ONCE_SIMILAR_H
 
 #include <stddef.h>
 

@@ -1,0 +1,109 @@
+/* Lines are flushed one by one: whoever interrupts a check has what was found.
+ * What is good goes to stdout and what isn't to stderr, but for JSON. */
+#include "check_report.h"
+
+#include "bytes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void check_report_good(struct check_report *report, const char *part,
+		       size_t errors_before)
+{
+	if (report->json || report->errors > errors_before)
+		return;
+	printf("%-9s good\n", part);
+	fflush(stdout);
+}
+
+static void add_member(struct text *json, const char *name, const char *value)
+{
+	text_addf(json, "\"%s\":", name);
+	text_add_json(json, bytes_text(value));
+	text_adds(json, ",");
+}
+
+static void note(struct check_report *report, const char *part,
+		 enum exit_code code, const char *text)
+{
+	struct text *json = &report->findings;
+
+	report->codes[code] = true;
+	report->errors += code != EXIT_CODE_OK;
+	if (json->size > 0)
+		text_adds(json, ",");
+	text_adds(json, "{");
+	add_member(json, "part", part);
+	add_member(json, "severity",
+		   code == EXIT_CODE_OK ? "warning" : "error");
+	add_member(json, "text", text);
+	text_addf(json, "\"exit\":%d}", (int)code);
+}
+
+void check_report_add(struct check_report *report, const char *part,
+		      enum exit_code code, const char *text)
+{
+	note(report, part, code, text);
+	if (!report->json)
+		fprintf(stderr, "%s: %s%s\n", part,
+			code == EXIT_CODE_OK ? "warning: " : "", text);
+}
+
+static void add_line(struct check_report *report, const char *part,
+		     enum exit_code code, const char *line, size_t size)
+{
+	scoped_text struct text text = { 0 };
+
+	text_add(&text, line, size);
+	if (text.data == NULL || text.broken)
+		return;
+	if (strstr(text.data, ": warning: ") != NULL)
+		code = EXIT_CODE_OK;
+	note(report, part, code, text.data);
+	if (!report->json)
+		fprintf(stderr, "%s\n", text.data);
+}
+
+void check_report_add_lines(struct check_report *report, const char *part,
+			    enum exit_code code, const char *lines)
+{
+	while (*lines != '\0') {
+		size_t size = strcspn(lines, "\n");
+
+		if (size > 0)
+			add_line(report, part, code, lines, size);
+		lines += size + (lines[size] == '\n');
+	}
+}
+
+/* The gravest: what a service manager should not restart on, before what a
+ * person has to look at, before what may pass by itself. */
+static enum exit_code code_of(const struct check_report *report)
+{
+	static const enum exit_code codes[] = {
+		EXIT_CODE_BUG,
+		EXIT_CODE_CONFIG,
+		EXIT_CODE_FOUND,
+		EXIT_CODE_NO_SERVER,
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (report->codes[codes[i]])
+			return codes[i];
+	return EXIT_CODE_OK;
+}
+
+enum exit_code check_report_end(struct check_report *report)
+{
+	enum exit_code code = code_of(report);
+
+	if (report->findings.broken)
+		code = EXIT_CODE_BUG;
+	if (report->json)
+		printf("{\"exit\":%d,\"findings\":[%s]}\n", (int)code,
+		       report->findings.size == 0 || report->findings.broken
+			       ? ""
+			       : report->findings.data);
+	text_fini(&report->findings);
+	return code;
+}
