@@ -3,6 +3,7 @@
 #include "check_report.h"
 
 #include "bytes.h"
+#include "readable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,13 +41,27 @@ static void note(struct check_report *report, const char *part,
 	text_addf(json, "\"exit\":%d}", (int)code);
 }
 
+/* A server may have written it. */
+static void show(const char *before, const char *text)
+{
+	scoped_text struct text line = { 0 };
+
+	text_adds(&line, before);
+	readable_add(&line, bytes_text(text), READABLE_WHOLE);
+	if (!line.broken)
+		fprintf(stderr, "%s\n", line.data);
+}
+
 void check_report_add(struct check_report *report, const char *part,
 		      enum exit_code code, const char *text)
 {
+	char before[64];
+
 	note(report, part, code, text);
+	snprintf(before, sizeof(before), "%s: %s", part,
+		 code == EXIT_CODE_OK ? "warning: " : "");
 	if (!report->json)
-		fprintf(stderr, "%s: %s%s\n", part,
-			code == EXIT_CODE_OK ? "warning: " : "", text);
+		show(before, text);
 }
 
 static void add_line(struct check_report *report, const char *part,
@@ -61,7 +76,7 @@ static void add_line(struct check_report *report, const char *part,
 		code = EXIT_CODE_OK;
 	note(report, part, code, text.data);
 	if (!report->json)
-		fprintf(stderr, "%s\n", text.data);
+		show("", text.data);
 }
 
 void check_report_add_lines(struct check_report *report, const char *part,
