@@ -52,7 +52,8 @@ static enum once_status check_found(const struct config *cfg,
 {
 	struct kafka_memory memory;
 
-	kafka_memory_divide(cfg, count_partitions(cfg, metadata), &memory);
+	kafka_memory_divide(cfg, count_partitions(cfg, metadata), false,
+			    &memory);
 	if (find_missing(cfg, metadata, err) != ONCE_OK)
 		return err->status;
 	return kafka_memory_check(cfg, &memory, err);

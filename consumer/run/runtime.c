@@ -213,6 +213,19 @@ static enum once_status check_schema(const struct config *cfg,
 	return ONCE_OK;
 }
 
+/* What it has died of, this process may die of. A database that can't say is
+ * taken for one that says so. */
+static bool has_crashed(const struct config *cfg)
+{
+	struct once_error err;
+	int crashed = 1;
+
+	if (once_group_has_crashed(cfg->database.conninfo, cfg->kafka.group,
+				   &crashed, &err) != ONCE_OK)
+		log_debug(NULL, "%s", err.text);
+	return crashed != 0;
+}
+
 static enum once_status start_admin(struct runtime *runtime,
 				    struct once_error *err)
 {
@@ -240,6 +253,8 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	if (status == ONCE_OK && runtime->numbers == NULL)
 		status = error_no_memory(err);
 	options.numbers = runtime->numbers;
+	if (status == ONCE_OK)
+		options.careful = has_crashed(cfg);
 	if (status == ONCE_OK)
 		status = source_create(&options, &runtime->source, err);
 	if (status == ONCE_OK)

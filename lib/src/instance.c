@@ -57,6 +57,14 @@ static const char let_go_sql[] =
 	"DELETE FROM once.in_hand WHERE instance_id = $1::uuid "
 	"AND lane = $2::int4";
 
+/* For a day, and for as long as nobody has taken up what it left. */
+static const char group_has_crashed_sql[] =
+	"SELECT EXISTS (SELECT FROM once.instance AS i "
+	"WHERE i.group_name = $1::text AND NOT once.is_alive(i.id) "
+	"AND (i.seen_at > now() - interval '1 day' "
+	"OR EXISTS (SELECT FROM once.position AS p "
+	"WHERE p.group_name = $1::text AND p.holder = i.id)))::int";
+
 static struct once_param id_of(const struct once_instance *instance)
 {
 	struct once_param id = ONCE_TEXT(bytes_text(instance->id));
@@ -137,4 +145,27 @@ void once__instance_let_go(struct once__pg *pg,
 	once__pg_send(
 		pg, ONCE__PG_OURS, let_go_sql,
 		ONCE_PARAMS(id_of(instance), once__pg_int8(number, lane)));
+}
+
+enum once_status once_group_has_crashed(const char *conninfo, const char *group,
+					int *ret_crashed,
+					struct once_error *err)
+{
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name = "onced",
+					    .limits = ONCE__PG_USUAL_LIMITS };
+	struct once__pg *pg = NULL;
+	enum once_status status = once__pg_open(&options, &pg, err);
+	const struct once_rows *rows;
+
+	if (status != ONCE_OK)
+		return status;
+	rows = once__pg_exec(pg, ONCE__PG_OURS, group_has_crashed_sql,
+			     ONCE_PARAMS(ONCE_TEXT(bytes_text(group))));
+	if (rows != NULL)
+		*ret_crashed = once__rows_int64(rows, 0, 0) != 0;
+	else
+		status = once__pg_error(pg, err);
+	once__pg_close(pg);
+	return status;
 }

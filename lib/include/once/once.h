@@ -642,6 +642,11 @@ ONCE_API enum once_status once_schema_check(
  * connections for a moment. */
 ONCE_API enum once_status once_pooler_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Has a process of the group ended uncleanly: within a day, or so that nobody
+ * has taken up its partitions since? */
+ONCE_API enum once_status once_group_has_crashed(
+	const char *conninfo, const char *group, int *ret_crashed,
+	struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);
