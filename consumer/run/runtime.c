@@ -116,6 +116,7 @@ static void render_metrics(void *arg, bool open_metrics, struct text *page)
 		once_prefilter_get_view(runtime->prefilter, &view);
 		numbers_prefilter_set(runtime->numbers, &view);
 	}
+	numbers_process_set(runtime->numbers);
 	numbers_render(runtime->numbers, open_metrics, page);
 }
 
