@@ -216,13 +216,14 @@ static enum once_status check_schema(const struct config *cfg,
 
 /* What it has died of, this process may die of. A database that can't say is
  * taken for one that says so. */
-static bool has_crashed(const struct config *cfg)
+static bool has_crashed(const struct runtime *runtime)
 {
 	struct once_error err;
 	int crashed = 1;
 
-	if (once_group_has_crashed(cfg->database.conninfo, cfg->kafka.group,
-				   &crashed, &err) != ONCE_OK)
+	if (once_group_has_crashed(runtime->cfg->database.conninfo,
+				   &runtime->identity.instance, &crashed,
+				   &err) != ONCE_OK)
 		log_debug(NULL, "%s", err.text);
 	return crashed != 0;
 }
@@ -255,7 +256,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 		status = error_no_memory(err);
 	options.numbers = runtime->numbers;
 	if (status == ONCE_OK)
-		options.careful = has_crashed(cfg);
+		options.careful = has_crashed(runtime);
 	if (status == ONCE_OK)
 		status = source_create(&options, &runtime->source, err);
 	if (status == ONCE_OK)

@@ -21,7 +21,7 @@ enum {
 	MOST_MORE_KIB = 8 * 1024,
 	STILL_MS = 2500, /* a full queue is looked at every second */
 	BOMB_SIZE = 50 * 1024 * 1024, /* 2 KB, compressed */
-	BOMBS = 16,                   /* in each partition */
+	BOMBS = 12,                   /* in each partition */
 	BOMBED = 4,                   /* partitions */
 	BOMB_WAIT_MS = 60000,
 	MIB = 1024 * 1024,

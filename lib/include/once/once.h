@@ -642,11 +642,12 @@ ONCE_API enum once_status once_schema_check(
  * connections for a moment. */
 ONCE_API enum once_status once_pooler_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
-/* Has a process of the group ended uncleanly: within a day, or so that nobody
- * has taken up its partitions since? */
+/* Has another process of the instance's group ended uncleanly: within a day, or
+ * so that nobody has taken up its partitions since? To be asked before the
+ * instance has a session. */
 ONCE_API enum once_status once_group_has_crashed(
-	const char *conninfo, const char *group, int *ret_crashed,
-	struct once_error *err) ONCE_MUST_CHECK;
+	const char *conninfo, const struct once_instance *instance,
+	int *ret_crashed, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);
