@@ -199,21 +199,6 @@ static enum once_status start_lanes(struct runtime *runtime,
 	return ONCE_OK;
 }
 
-/* The database may come later; a schema that isn't ours may not. */
-static enum once_status check_schema(const struct config *cfg,
-				     struct once_error *err)
-{
-	enum once_status status =
-		once_pooler_check(cfg->database.conninfo, err);
-
-	if (status == ONCE_OK)
-		status = once_schema_check(cfg->database.conninfo, err);
-	if (status != ONCE_TRANSIENT)
-		return status;
-	log_warning(NULL, "%s; waiting for it", err->text);
-	return ONCE_OK;
-}
-
 /* What it has died of, this process may die of. A database that can't say is
  * taken for one that says so. */
 static bool has_crashed(const struct runtime *runtime)
@@ -226,6 +211,24 @@ static bool has_crashed(const struct runtime *runtime)
 				   &err) != ONCE_OK)
 		log_debug(NULL, "%s", err.text);
 	return crashed != 0;
+}
+
+/* The database may come later; a schema that isn't ours may not. */
+static enum once_status check_database(const struct runtime *runtime,
+				       bool *ret_careful,
+				       struct once_error *err)
+{
+	const struct config *cfg = runtime->cfg;
+	enum once_status status =
+		once_pooler_check(cfg->database.conninfo, err);
+
+	if (status == ONCE_OK)
+		status = once_schema_check(cfg->database.conninfo, err);
+	*ret_careful = status != ONCE_OK || has_crashed(runtime);
+	if (status != ONCE_TRANSIENT)
+		return status;
+	log_warning(NULL, "%s; waiting for it", err->text);
+	return ONCE_OK;
 }
 
 static enum once_status start_admin(struct runtime *runtime,
@@ -250,13 +253,11 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	enum once_status status = routes_init(&runtime->routes, cfg, err);
 
 	if (status == ONCE_OK)
-		status = check_schema(cfg, err);
+		status = check_database(runtime, &options.careful, err);
 	runtime->numbers = create_numbers(cfg);
 	if (status == ONCE_OK && runtime->numbers == NULL)
 		status = error_no_memory(err);
 	options.numbers = runtime->numbers;
-	if (status == ONCE_OK)
-		options.careful = has_crashed(runtime);
 	if (status == ONCE_OK)
 		status = source_create(&options, &runtime->source, err);
 	if (status == ONCE_OK)
