@@ -105,7 +105,8 @@ static void add_partitions(struct text *html, const json_t *partitions)
 		add_text(html, "", text_of(at, "topic"));
 		add_number(html, number_of(at, "partition"));
 		add_number(html, number_of(at, "next_offset"));
-		if (number_of(at, "lag") < 0)
+		if (!json_is_integer(json_object_get(at, "lag")) ||
+		    number_of(at, "lag") < 0)
 			add_text(html, " class=\"n\"", "–");
 		else
 			add_number(html, number_of(at, "lag"));

@@ -53,6 +53,8 @@
 	  "Messages in a batch.", NULL)                                        \
 	X(HANDLER_SECONDS, "onced_handler_seconds", HISTOGRAM, handler_bounds, \
 	  "One message in its handler.", "route")                              \
+	X(KAFKA_CONNECTED, "onced_kafka_connected", GAUGE, NULL,               \
+	  "1: a broker has answered within 15 s.", NULL)                       \
 	X(PARTITION_LAG, "onced_partition_lag", GAUGE, NULL,                   \
 	  "Messages behind the end of the partition.", "topic", "partition")   \
 	X(OLDEST_INFLIGHT, "onced_partition_oldest_inflight_seconds", GAUGE, NULL, \

@@ -69,6 +69,8 @@ static bool health(void *arg, struct text *why)
 	int64_t limit_ms = longest_call_ms(runtime->cfg) + STUCK_GRACE_MS;
 	bool healthy = source_is_alive(runtime->source, why);
 
+	/* Told, but a restart wouldn't help. */
+	(void)source_tell_away(runtime->source, why);
 	for (unsigned i = 0; i < runtime->lane_count; i++) {
 		struct lane_view view;
 
