@@ -58,6 +58,20 @@ static const char behind_format[] =
 	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
 	"CONTROLLER:PLAINTEXT,OUTER:PLAINTEXT\n";
 
+/* A second listener, where one needs a password and rights. */
+static const char guarded_format[] =
+	"listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d,"
+	"GUARDED://127.0.0.1:%d\n"
+	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
+	"CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT\n"
+	"sasl.enabled.mechanisms=PLAIN\n"
+	"listener.name.guarded.plain.sasl.jaas.config="
+	"org.apache.kafka.common.security.plain.PlainLoginModule required "
+	"user_onced=\"%s\";\n"
+	"authorizer.class.name="
+	"org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+	"super.users=User:ANONYMOUS\n";
+
 static const char *jars(void)
 {
 	const char *directory = getenv("ONCE_TEST_KAFKA_JARS");
@@ -118,6 +132,9 @@ static enum once_status write_properties(struct kafka_server *server,
 	if (server->outer_port != 0)
 		fprintf(file, behind_format, server->port, server->port + 1,
 			server->port + 2, server->port, server->outer_port);
+	if (server->password != NULL)
+		fprintf(file, guarded_format, server->port, server->port + 1,
+			server->port + 2, server->password);
 	for (; settings != NULL && *settings != NULL; settings++)
 		fprintf(file, "%s\n", *settings);
 	fclose(file);
@@ -159,6 +176,11 @@ static enum once_status prepare(struct kafka_server *server,
 		return error_set(err, ONCE_TRANSIENT, "no port is free");
 	snprintf(server->bootstrap, sizeof(server->bootstrap), "127.0.0.1:%d",
 		 server->port);
+	if (server->password == NULL)
+		server->guarded[0] = '\0';
+	else
+		snprintf(server->guarded, sizeof(server->guarded),
+			 "127.0.0.1:%d", server->port + 2);
 	if (temp_dir_path(server->data, directory, "data", err) != ONCE_OK ||
 	    temp_dir_path(server->log, directory, "log", err) != ONCE_OK ||
 	    temp_dir_path(server->properties, directory, "server.properties",
@@ -186,6 +208,7 @@ enum once_status kafka_server_create(struct kafka_server *server,
 				     struct once_error *err)
 {
 	server->outer_port = 0;
+	server->password = NULL;
 	return create(server, settings, err);
 }
 
@@ -194,7 +217,25 @@ enum once_status kafka_server_create_behind(struct kafka_server *server,
 					    struct once_error *err)
 {
 	server->outer_port = outer_port;
+	server->password = NULL;
 	return create(server, NULL, err);
+}
+
+enum once_status kafka_server_create_guarded(struct kafka_server *server,
+					     const char *password,
+					     struct once_error *err)
+{
+	server->outer_port = 0;
+	server->password = password;
+	return create(server, NULL, err);
+}
+
+enum once_status kafka_server_set_password(struct kafka_server *server,
+					   const char *password,
+					   struct once_error *err)
+{
+	server->password = password;
+	return write_properties(server, NULL, err);
 }
 
 static bool answers(rd_kafka_t *rk)

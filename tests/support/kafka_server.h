@@ -13,8 +13,10 @@ struct kafka_server {
 	struct temp_dir dir;
 	struct process process;
 	int port;
-	int outer_port;      /* 0: none; see kafka_server_create_behind() */
-	char data[PATH_MAX]; /* the logs: data/TOPIC-PARTITION/ */
+	int outer_port;       /* 0: none; see kafka_server_create_behind() */
+	const char *password; /* of user "onced"; NULL: nobody needs one */
+	char guarded[32];     /* "": none; see kafka_server_create_guarded() */
+	char data[PATH_MAX];  /* the logs: data/TOPIC-PARTITION/ */
 	char log[PATH_MAX];
 	char properties[PATH_MAX];
 	char bootstrap[32];
@@ -30,6 +32,17 @@ enum once_status kafka_server_create(struct kafka_server *server,
  * (port + 2) is told that the broker is at `outer_port`. */
 enum once_status kafka_server_create_behind(
 	struct kafka_server *server, int outer_port,
+	struct once_error *err) ONCE_MUST_CHECK;
+/* The same, with a second listener, `guarded`, that lets user "onced" in with
+ * this password (SASL_PLAINTEXT, PLAIN), who has the rights that he is given
+ * (kafka_rights.h) and no others. Whoever comes in at `bootstrap` may do all.
+ */
+enum once_status kafka_server_create_guarded(
+	struct kafka_server *server, const char *password,
+	struct once_error *err) ONCE_MUST_CHECK;
+/* From its next start on. */
+enum once_status kafka_server_set_password(
+	struct kafka_server *server, const char *password,
 	struct once_error *err) ONCE_MUST_CHECK;
 /* At the port and with the data of before; returns when it answers. */
 enum once_status kafka_server_start(struct kafka_server *server,
