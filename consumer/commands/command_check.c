@@ -44,6 +44,15 @@ static enum once_status check_prefilter(const struct config *cfg,
 	return status;
 }
 
+/* It changes no exit code: there are brokers with which it works. */
+static void warn_of_kafka(const struct config *cfg)
+{
+	const char *warning = source_get_warning(cfg);
+
+	if (warning != NULL)
+		fprintf(stderr, "kafka: warning: %s\n", warning);
+}
+
 static int check(const struct arguments *arguments)
 {
 	struct config *cfg = command_load_config(arguments);
@@ -64,6 +73,7 @@ static int check(const struct arguments *arguments)
 	     pooled ? ONCE_CONFIG
 		    : once_schema_check(cfg->database.conninfo, &err),
 	     &err);
+	warn_of_kafka(cfg);
 	take(&findings, "kafka",
 	     source_check_topics(cfg, KAFKA_TIMEOUT_MS, &err), &err);
 	if (cfg->prefilter.redis_url[0] != '\0')

@@ -65,6 +65,8 @@ bool source_tell_away(struct source *source, struct text *why);
 void source_describe(struct source *source, struct text *json);
 
 const char *source_library_version(void);
+/* Threads: main. What may not work with some brokers; NULL: nothing. */
+const char *source_get_warning(const struct config *cfg);
 /* config_property_check_f: what librdkafka says to a property. */
 const char *source_check_property(void *arg, const char *name,
 				  const char *value);

@@ -1,18 +1,22 @@
 /*
  * Does any broker answer? librdkafka reconnects by itself and says of most
  * outages nothing that a program could wait for: a frozen broker is silent for
- * a minute. So Kafka is asked something small every few seconds, and
+ * a minute. So
  *
- *	away = no broker has answered anything for AWAY_AFTER_MS since it was
+ *	away = no broker has answered anything for AWAY_AFTER_MS since one was
  *	       asked
  *
  * Time counts from the first question that has no answer, not from the last
  * answer: when this thread was kept from asking, Kafka wasn't away. A question
- * that failed is asked again, so one lost answer is no outage, and an answer
- * that refuses is an answer. Asked is DescribeConfigs, which goes to any broker
- * (with KRaft) and waits on a queue; what would go to the group's coordinator
- * aborts librdkafka 2.0.2 when that is away. A question that is open when we
- * stop dies with its queue.
+ * that failed is asked again, so one lost answer is no outage; and an answer
+ * that refuses is an answer.
+ *
+ * What is asked anyway (commits, the group's offsets, the topics) is answered
+ * more often than every ASK_AFTER_MS. Only when it isn't, there is a question
+ *of our own: DescribeConfigs, which goes to any broker (with KRaft), waits on a
+ * queue, and takes its time where the others are given up soon. What would go
+ *to the group's coordinator that way aborts librdkafka 2.0.2 when that is away.
+ *A question that is open when we stop dies with its queue.
  */
 #include "source_impl.h"
 
@@ -28,10 +32,10 @@
 #include <string.h>
 
 enum {
-	ASK_EVERY_MS = 2500,
+	ASK_AFTER_MS = 3400, /* source_look.c asks every 3 s */
 	ASK_AGAIN_MS = 1000,
 	ANSWER_MS = 9000,
-	AWAY_AFTER_MS = 10000, /* with ASK_EVERY_MS: well within 15 s */
+	AWAY_AFTER_MS = 9500,  /* with ASK_AFTER_MS: within 15 s */
 	WORDS_COUNT_MS = 60000 /* librdkafka repeats itself each 30 s */
 };
 
@@ -148,8 +152,7 @@ static void take_answer(struct source *source)
 	answered = is_answer(event);
 	rd_kafka_event_destroy(event);
 	source->asking = false;
-	source->ask_contact_at_ms =
-		clock_ms() + (answered ? ASK_EVERY_MS : ASK_AGAIN_MS);
+	source->ask_contact_at_ms = clock_ms() + ASK_AGAIN_MS;
 	if (answered)
 		source_note_answer(source);
 }
@@ -168,7 +171,8 @@ void source_keep_contact(struct source *source)
 {
 	if (source->asking)
 		take_answer(source);
-	if (!source->asking && clock_ms() >= source->ask_contact_at_ms)
+	if (!source->asking && clock_ms() >= source->ask_contact_at_ms &&
+	    clock_ms() - source->answered_at_ms >= ASK_AFTER_MS)
 		ask(source);
 	source_judge_contact(source);
 }

@@ -124,6 +124,7 @@ static bool ask(struct source *source, const char *name)
 					  ASK_MS) == RD_KAFKA_RESP_ERR_NO_ERROR;
 
 	if (answered) {
+		source_note_answer(source);
 		if (metadata->topic_cnt == 1 &&
 		    is_of_topic(metadata->topics[0].err))
 			source_note_topic(source, name, metadata->topics[0].err,

@@ -235,7 +235,10 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	const struct config *cfg = runtime->cfg;
 	struct source_options options = { .cfg = cfg };
 	enum once_status status = routes_init(&runtime->routes, cfg, err);
+	const char *warning = source_get_warning(cfg);
 
+	if (warning != NULL)
+		log_warning(NULL, "%s", warning);
 	if (status == ONCE_OK)
 		status = check_schema(cfg, err);
 	runtime->numbers = create_numbers(cfg);

@@ -43,8 +43,7 @@ static bool page_has(struct onced *onced, const char *page, const char *text,
 static void check_away(struct onced *onced)
 {
 	ck_assert(page_has(onced, "/healthz", "Kafka has been away", 200));
-	ck_assert(page_has(onced, "/status",
-			   "\"kafka_connected\":false", 200));
+	ck_assert(page_has(onced, "/status", "\"kafka_connected\":false", 200));
 	ck_assert(page_has(onced, "/metrics", "onced_kafka_connected 0", 200));
 	ck_assert(!page_has(onced, "/metrics", "onced_partition_lag{", 200));
 }
@@ -75,7 +74,7 @@ START_TEST(a_broker_that_freezes_or_refuses_the_password_is_told_within_15_s)
 	struct once_error err;
 	struct onced onced;
 
-	ck_assert_msg(kafka_server_create_guarded(&server, "right", &err) ==
+	ck_assert_msg(kafka_server_create_behind(&server, 0, "right", &err) ==
 			      ONCE_OK,
 		      "%s", err.text);
 	onced_fixture_init_on(&fixture, PARTITIONS, server.bootstrap);
@@ -83,7 +82,7 @@ START_TEST(a_broker_that_freezes_or_refuses_the_password_is_told_within_15_s)
 			   fixture.kafka.topic, RD_KAFKA_ACL_OPERATION_READ);
 	kafka_rights_grant(&fixture.kafka, RD_KAFKA_RESOURCE_GROUP,
 			   fixture.kafka.group, RD_KAFKA_ACL_OPERATION_READ);
-	options.brokers = server.guarded;
+	options.brokers = server.outer;
 	onced_init(&onced, &fixture, &options);
 	onced_start(&onced, NULL);
 	onced_fixture_send_series(&fixture, 0, LOAD);

@@ -60,7 +60,7 @@ START_TEST(a_missing_topic_and_a_right_that_is_taken_are_told_by_name)
 	struct once_error err;
 	struct onced onced;
 
-	ck_assert_msg(kafka_server_create_guarded(&server, "right", &err) ==
+	ck_assert_msg(kafka_server_create_behind(&server, 0, "right", &err) ==
 			      ONCE_OK,
 		      "%s", err.text);
 	onced_fixture_init_on(&fixture, 1, server.bootstrap);
@@ -73,7 +73,7 @@ START_TEST(a_missing_topic_and_a_right_that_is_taken_are_told_by_name)
 			   RD_KAFKA_ACL_OPERATION_READ);
 	kafka_rights_grant(kafka, RD_KAFKA_RESOURCE_GROUP, kafka->group,
 			   RD_KAFKA_ACL_OPERATION_READ);
-	options.brokers = server.guarded;
+	options.brokers = server.outer;
 	onced_init(&onced, &fixture, &options);
 	onced_start(&onced, NULL);
 	wait_for_more(&fixture);
@@ -143,7 +143,6 @@ START_TEST(a_record_that_is_too_large_is_told_with_the_property_to_write)
 	char why[300];
 
 	onced_fixture_init(&fixture, 1);
-	kafka_fixture_delete_topic(&fixture.kafka, fixture.kafka.topic);
 	strcat(fixture.kafka.topic, "-large");
 	kafka_fixture_create_topic(&fixture.kafka, fixture.kafka.topic, 1,
 				   settings);

@@ -1,6 +1,7 @@
 /*
- * kafka_rights.h - what user "onced" may do on a broker that was made with
- * kafka_server_create_guarded(). Both fail the test when they can't.
+ * kafka_rights.h - what user "onced" may do on a broker that was made with a
+ * password, see kafka_server_create_behind(). Both fail the test when they
+ * can't.
  */
 #ifndef TEST_KAFKA_RIGHTS_H
 #define TEST_KAFKA_RIGHTS_H
