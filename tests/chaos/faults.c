@@ -202,8 +202,10 @@ static void set_hostile(struct faults *faults, bool begins)
 	char sql[512];
 
 	pg_fixture_reconnect(pg);
+	/* Its own session has the settings, too. */
 	snprintf(sql, sizeof(sql),
-		 "RESET ALL; DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I "
+		 "RESET ALL; SET statement_timeout = 0; SET lock_timeout = 0; "
+		 "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I "
 		 "%s', current_database(), $_$%s$_$); END $$",
 		 begins ? "SET %s" : "RESET ALL", setting);
 	pg_fixture_run(pg, sql);
