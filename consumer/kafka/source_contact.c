@@ -116,8 +116,9 @@ static void begin_outage(struct source *source)
 
 	forget_old_words(source);
 	atomic_store(&source->connected, false);
-	atomic_store(&source->away_since_ms, since_ms);
 	numbers_kafka_connected_set(source->options.numbers, false);
+	source_publish(source); /* the lags that aren't known now */
+	atomic_store(&source->away_since_ms, since_ms);
 	(void)source_tell_away(source, &why);
 	if (why.size > 0)
 		log_error(NULL, "%.*s", (int)why.size - 1, why.data);

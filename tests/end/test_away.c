@@ -21,7 +21,7 @@ enum {
 	LOAD = 20
 };
 
-static const char secured[] = "    - session.timeout.ms=6000\n"
+static const char secured[] = "    - session.timeout.ms=30000\n"
 			      "    - heartbeat.interval.ms=300\n"
 			      "    - security.protocol=SASL_PLAINTEXT\n"
 			      "    - sasl.mechanism=PLAIN\n"
