@@ -2,6 +2,7 @@
  * else the nearest of this section, else any of them. */
 #include "config_keys.h"
 
+#include "config_secret.h"
 #include "config_similar.h"
 #include "text.h"
 
@@ -88,7 +89,8 @@ static void refuse_key(struct reader *reader, const struct section *section,
 		return;
 	}
 	list_keys(section->prefix, &keys);
-	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ", member->key,
+	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ",
+		  secret_value(member->key) ? "..." : member->key,
 		  section->prefix[0] == '\0' ? "" : " of ",
 		  prefix_size(section->prefix), section->prefix);
 	if (elsewhere != NULL)

@@ -82,7 +82,8 @@ static void read_text(struct reader *reader, const struct config_option *option,
 	if (has_text(list->items, list->count, scalar->text)) {
 		faults_add(reader->faults, scalar->place,
 			   "%s has \"%.100s\" twice; keep one of the two",
-			   option->path, scalar->shown);
+			   option->path,
+			   scalar->shown == NULL ? "..." : scalar->shown);
 		return;
 	}
 	keep_text(reader, scalar->text, strlen(scalar->text), list);
@@ -115,7 +116,8 @@ static void keep_pair(struct reader *reader, const struct scalar *scalar,
 	if (pair->name == NULL || pair->value == NULL)
 		reader->faults->broken = true;
 	else
-		pair->secret = scalar->outside || secret_name(pair->name);
+		pair->secret = scalar->outside || secret_name(pair->name) ||
+			       secret_value(pair->value);
 }
 
 static bool has_name(const struct config_option *option,

@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 #include "config_expand.h"
+#include "config_secret.h"
 #include "error.h"
 
 #include <errno.h>
@@ -91,7 +92,9 @@ bool scalar_read(struct reader *reader, const struct config_option *option,
 	*ret_scalar = (struct scalar){
 		.place = node->place,
 		.text = node->text,
-		.shown = may_hold_secret(option) ? NULL : node->text,
+		.shown = may_hold_secret(option) || secret_value(node->text)
+				 ? NULL
+				 : node->text,
 	};
 	return expand(reader, option, ret_scalar);
 }

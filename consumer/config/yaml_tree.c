@@ -6,6 +6,7 @@
 #include "yaml_tree.h"
 
 #include "bytes.h"
+#include "config_secret.h"
 #include "yaml_lines.h"
 
 #include <yaml.h>
@@ -97,14 +98,14 @@ static void refuse_marks(struct loader *loader, const yaml_event_t *event,
 
 	if (anchor != NULL)
 		faults_add(loader->faults, place,
-			   "anchors such as \"&%.60s\" aren't taken; write the "
-			   "value out where it is used",
-			   (const char *)anchor);
+			   "an anchor (&) isn't accepted; write the value out "
+			   "where it is used, in quotes if it begins with "
+			   "\"&\"");
 	if (tag != NULL)
-		faults_add(loader->faults, place,
-			   "tags such as \"%.60s\" aren't taken; write the "
-			   "value alone, in quotes if it is a text",
-			   (const char *)tag);
+		faults_add(
+			loader->faults, place,
+			"a tag (!) isn't accepted; write the value alone, in "
+			"quotes if it begins with \"!\"");
 }
 
 static struct tree_node *build_text(struct loader *loader,
@@ -135,10 +136,10 @@ static struct tree_node *build_text(struct loader *loader,
 static struct tree_node *build_alias(struct loader *loader,
 				     const yaml_event_t *event)
 {
-	faults_add(loader->faults, place_of(event->start_mark),
-		   "aliases such as \"*%.60s\" aren't taken; write the value "
-		   "out",
-		   (const char *)event->data.alias.anchor);
+	faults_add(
+		loader->faults, place_of(event->start_mark),
+		"an alias (*) isn't accepted; write the value out, in quotes "
+		"if it begins with \"*\"");
 	return add_node(loader, TREE_BROKEN, event);
 }
 
@@ -184,7 +185,8 @@ static bool accept_key(struct loader *loader, const struct tree_node *map,
 	faults_add(loader->faults, key->place,
 		   "key \"%.60s\" stands on line %d already; keep one of the "
 		   "two",
-		   key->text, first->key_place.line);
+		   secret_value(key->text) ? "..." : key->text,
+		   first->key_place.line);
 	return false;
 }
 
