@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 #include "config_secret.h"
+#include "name_set.h"
 #include "yaml_lines.h"
 
 #include <yaml.h>
@@ -167,10 +168,10 @@ static void append(struct tree_node *parent, struct tree_node **last,
 }
 
 /* A key that counts: a text, and the first of its name. */
-static bool accept_key(struct loader *loader, const struct tree_node *map,
+static bool accept_key(struct loader *loader, struct name_set *seen,
 		       const struct tree_node *key)
 {
-	const struct tree_node *first;
+	size_t first;
 
 	if (key->kind == TREE_BROKEN)
 		return false;
@@ -179,20 +180,20 @@ static bool accept_key(struct loader *loader, const struct tree_node *map,
 			   "a key must be a word; write \"name: value\"");
 		return false;
 	}
-	first = tree_find(map, key->text);
-	if (first == NULL)
+	if (name_set_add(seen, key->text, strlen(key->text),
+			 (size_t)key->place.line, &first))
 		return true;
 	faults_add(loader->faults, key->place,
-		   "key \"%.60s\" stands on line %d already; keep one of the "
+		   "key \"%.60s\" stands on line %zu already; keep one of the "
 		   "two",
-		   secret_value(key->text) ? "..." : key->text,
-		   first->key_place.line);
+		   secret_value(key->text) ? "..." : key->text, first);
 	return false;
 }
 
 /* One "key: value" of a map, beginning with the key's event. */
 static bool build_member(struct loader *loader, struct tree_node *map,
-			 struct tree_node **last, yaml_event_t *event)
+			 struct tree_node **last, struct name_set *seen,
+			 yaml_event_t *event)
 {
 	struct tree_node *key = build_node(loader, event);
 	struct tree_node *value;
@@ -200,7 +201,7 @@ static bool build_member(struct loader *loader, struct tree_node *map,
 
 	if (key == NULL)
 		return false;
-	accepted = accept_key(loader, map, key);
+	accepted = accept_key(loader, seen, key);
 	value = build_next(loader);
 	if (value == NULL)
 		return false;
@@ -225,6 +226,7 @@ static bool build_item(struct loader *loader, struct tree_node *list,
 
 static bool build_children(struct loader *loader, struct tree_node *parent)
 {
+	struct name_set seen scoped_name_set = { 0 };
 	struct tree_node *last = NULL;
 	yaml_event_type_t type;
 	yaml_event_t event;
@@ -240,8 +242,10 @@ static bool build_children(struct loader *loader, struct tree_node *parent)
 		else if (parent->kind == TREE_LIST)
 			built = build_item(loader, parent, &last, &event);
 		else
-			built = build_member(loader, parent, &last, &event);
+			built = build_member(loader, parent, &last, &seen,
+					     &event);
 		yaml_event_delete(&event);
+		loader->faults->broken |= seen.broken;
 		if (!built)
 			return type == YAML_SEQUENCE_END_EVENT ||
 			       type == YAML_MAPPING_END_EVENT;

@@ -57,8 +57,7 @@ static void check_command(struct onced *onced, const char *const *words)
 		arguments[count] = words[count];
 	arguments[count++] = "-c";
 	arguments[count] = onced->config;
-	ck_assert_msg(onced_call(onced, arguments) != 0, "%s is content",
-		      words[0]);
+	(void)onced_call(onced, arguments);
 	check_file(onced->output, words[0]);
 }
 
