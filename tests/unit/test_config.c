@@ -613,7 +613,8 @@ static const char *const leaky[] = {
 	GOOD "prefilter:\n  redis:\n    url: redis://u:hunter2/x@h/0\n",
 	GOOD "prefilter:\n  redis:\n    url: redis://h:hunter2/0\n",
 	GOOD "prefilter:\n  redis:\n    url: hunter2\n",
-	GOOD "prefilter:\n  redis:\n    url: redis://h/0\n    timeout: u:hunter2@h\n",
+	GOOD
+	"prefilter:\n  redis:\n    url: redis://h/0\n    timeout: u:hunter2@h\n",
 };
 
 START_TEST(a_message_never_shows_a_secret)
