@@ -7,8 +7,8 @@
 #include "session.h"
 
 static const char count_sql[] =
-	"SELECT count(*) FILTER (WHERE state = 'waiting'), "
-	"count(*) FILTER (WHERE state = 'dead') "
+	"SELECT pg_catalog.count(*) FILTER (WHERE state = 'waiting'), "
+	"pg_catalog.count(*) FILTER (WHERE state = 'dead') "
 	"FROM once.parked WHERE consumer_id = $1::bigint";
 
 static const char *const position_names[] = { "topic",       "partition",
@@ -17,8 +17,9 @@ static const char *const position_names[] = { "topic",       "partition",
 /* A holder that is gone holds nothing. */
 static const char positions_sql[] =
 	"SELECT p.topic, p.partition, p.next_offset, "
-	"extract(epoch FROM now() - p.updated_at)::bigint, p.attempts, "
-	"coalesce(i.host || ':' || i.pid, '') FROM once.position AS p "
+	"extract(epoch FROM pg_catalog.now() - p.updated_at)::bigint, "
+	"p.attempts, "
+	"coalesce(i.host || ':' || i.pid::text, '') FROM once.position AS p "
 	"LEFT JOIN (SELECT id, host, pid FROM once.instance "
 	"WHERE group_name = $1::text AND once.is_alive(id)) AS i "
 	"ON i.id = p.holder WHERE p.group_name = $1::text "
@@ -27,17 +28,20 @@ static const char positions_sql[] =
 static const char *const parked_names[] = { "scope", "state", "cause",
 					    "count", "group", "route" };
 static const char parked_sql[] =
-	"SELECT c.scope, p.state, p.cause, count(*), p.group_name, p.route "
+	"SELECT c.scope, p.state, p.cause, pg_catalog.count(*), p.group_name, "
+	"p.route "
 	"FROM once.parked AS p "
 	"JOIN once.consumer AS c ON c.id = p.consumer_id "
-	"WHERE starts_with(c.scope, $1::text || '/') "
+	"WHERE pg_catalog.starts_with(c.scope, $1::text || '/') "
 	"GROUP BY 1, 2, 3, 5, 6 ORDER BY 1, 2, 3, 5, 6";
 
 /* Of all groups: the planner's estimate. */
 static const char *const log_names[] = { "rows_about", "bytes" };
 static const char log_sql[] =
-	"SELECT greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) "
-	"FROM pg_class WHERE oid = 'once.consume_log'::regclass "
+	"SELECT greatest(reltuples, 0)::bigint, "
+	"pg_catalog.pg_total_relation_size(oid) "
+	"FROM pg_catalog.pg_class WHERE oid = "
+	"'once.consume_log'::regclass::oid "
 	"AND $1::text IS NOT NULL";
 
 enum {

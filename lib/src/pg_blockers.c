@@ -17,14 +17,17 @@ enum {
 static const char blockers_sql[] =
 	"SELECT b.pid, coalesce(a.application_name, ''), "
 	"coalesce(a.state, ''), "
-	"coalesce(extract(epoch FROM now() - a.state_change)::int8, 0), "
-	"coalesce((SELECT i.host || ':' || i.pid FROM pg_locks AS l "
+	"coalesce(extract(epoch FROM pg_catalog.now() - "
+	"a.state_change)::int8, 0), "
+	"coalesce((SELECT i.host || ':' || i.pid::text FROM "
+	"pg_catalog.pg_locks AS l "
 	"JOIN once.instance AS i ON once.instance_lock(i.id) = "
 	"((l.classid::int8 << 32) | l.objid::int8) "
 	"WHERE l.pid = b.pid AND l.locktype = 'advisory' "
 	"AND l.objsubid = 1 LIMIT 1), '') "
-	"FROM unnest(pg_blocking_pids($1::int4)) AS b (pid) "
-	"LEFT JOIN pg_stat_activity AS a ON a.pid = b.pid "
+	"FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1::int4)) AS b "
+	"(pid) "
+	"LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = b.pid "
 	"ORDER BY a.xact_start LIMIT 3";
 
 static void describe_one(struct text *text, const struct once_rows *rows,
