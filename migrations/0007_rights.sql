@@ -161,6 +161,10 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
         ORDER BY t.began_at LIMIT 1000 FOR UPDATE OF t SKIP LOCKED))
 $$;
 
+-- How many messages are parked for whom: an index alone answers that.
+CREATE INDEX parked_count
+    ON once.parked (consumer_id, group_name, route, state);
+
 REVOKE EXECUTE ON FUNCTION
     once.unclaim(bigint, text[]),
     once.clean(bigint, timestamptz, timestamptz, bigint, bigint, bigint),

@@ -140,6 +140,58 @@ enum once_status once_cleaner_read(struct once_cleaner *cleaner,
 	return status;
 }
 
+/* By the index parked_count alone. */
+static const char parked_sql[] =
+	"SELECT pg_catalog.count(*) FILTER (WHERE p.state = 'waiting'), "
+	"pg_catalog.count(*) FILTER (WHERE p.state = 'dead') "
+	"FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY "
+	"AS r (scope, group_name, route, n) "
+	"LEFT JOIN once.consumer AS c ON c.scope = r.scope "
+	"LEFT JOIN once.parked AS p ON p.consumer_id = c.id "
+	"AND (p.group_name = r.group_name AND p.route = r.route "
+	"OR p.group_name = '' AND p.route = '') "
+	"GROUP BY r.n ORDER BY r.n";
+
+static void take_counts(const struct once_rows *rows, size_t count,
+			struct once_parked_count *counts)
+{
+	for (size_t i = 0; i < count && i < once_rows_count(rows); i++) {
+		counts[i].waiting = once__rows_int64(rows, i, 0);
+		counts[i].dead = once__rows_int64(rows, i, 1);
+	}
+}
+
+enum once_status once_cleaner_count_parked(
+	struct once_cleaner *cleaner, const struct once_parked_place *places,
+	size_t count, struct once_parked_count *ret_counts,
+	struct once_error *err)
+{
+	struct once__pg_array columns[3] = { 0 };
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+
+	for (size_t i = 0; i < 3; i++)
+		once__pg_array_init(&columns[i], ONCE__PG_TEXT);
+	for (size_t i = 0; i < count; i++) {
+		once__pg_array_add(&columns[0], bytes_text(places[i].scope));
+		once__pg_array_add(&columns[1], bytes_text(places[i].group));
+		once__pg_array_add(&columns[2], bytes_text(places[i].route));
+	}
+	once__pg_begin(cleaner->pg);
+	rows = once__pg_exec(cleaner->pg, ONCE__PG_OURS, parked_sql,
+			     ONCE_PARAMS(once__pg_array_param(&columns[0]),
+					 once__pg_array_param(&columns[1]),
+					 once__pg_array_param(&columns[2])));
+	if (rows == NULL)
+		status = once__pg_error(cleaner->pg, err);
+	else
+		take_counts(rows, count, ret_counts);
+	once__pg_rollback(cleaner->pg);
+	for (size_t i = 0; i < 3; i++)
+		once__pg_array_fini(&columns[i]);
+	return status;
+}
+
 static enum once_status open_reader(struct once_cleaner *reader,
 				    struct once_error *err)
 {

@@ -35,7 +35,7 @@ static void count_applied(void *arg, int version, const char *name, int applied,
 {
 	ck_assert_int_gt(version, 0);
 	ck_assert_ptr_nonnull(name);
-	ck_assert_ptr_nonnull(strstr(sql, " TABLE "));
+	ck_assert_ptr_nonnull(strstr(sql, " once."));
 	*(int *)arg += applied;
 }
 
@@ -241,40 +241,34 @@ END_TEST
 
 static char role[64];
 
-/* psql's :"role" in its place. */
-static void create_role(void)
+/* It can be run again. */
+static void run_roles_sql(void)
 {
 	char path[1024];
-	char *sql;
-	char *rest;
+	char role_variable[128];
+	char operator_variable[128];
 
 	snprintf(path, sizeof(path), "%s/docs/roles.sql",
 		 getenv("ONCE_TEST_SOURCE"));
-	sql = read_file(path);
-	ck_assert_ptr_nonnull(sql);
-	snprintf(role, sizeof(role), "once_test_role_%d", (int)getpid());
-	rest = sql;
-	for (char *at = strtok_r(rest, ";", &rest); at != NULL;
-	     at = strtok_r(NULL, ";", &rest)) {
-		char *mark = strstr(at, ":\"role\"");
-		char statement[1024];
+	snprintf(role_variable, sizeof(role_variable), "role=%s", role);
+	snprintf(operator_variable, sizeof(operator_variable),
+		 "operator=%s_person", role);
+	pg_fixture_psql(&pg, path, role_variable, operator_variable);
+}
 
-		if (mark == NULL)
-			continue;
-		snprintf(statement, sizeof(statement), "%.*s%s%s",
-			 (int)(mark - at), at, role,
-			 mark + strlen(":\"role\""));
-		pg_fixture_run(&pg, statement);
-	}
-	free(sql);
+static void create_role(void)
+{
+	snprintf(role, sizeof(role), "once_test_role_%d", (int)getpid());
+	run_roles_sql();
 }
 
 static void drop_role(void)
 {
-	char sql[256];
+	char sql[320];
 
-	snprintf(sql, sizeof(sql), "DROP OWNED BY %s; DROP ROLE %s", role,
-		 role);
+	snprintf(sql, sizeof(sql),
+		 "DROP OWNED BY %s, %s_person; DROP ROLE %s, %s_person", role,
+		 role, role, role);
 	pg_fixture_run(&pg, sql);
 }
 
