@@ -8,7 +8,7 @@
 
 /* Our tables lose theirs only by somebody's ALTER TABLE. */
 static const char without_identity_sql[] =
-	"SELECT pg_catalog.string_agg(DISTINCT 'once.' || c.relname, ', ') "
+	"SELECT pg_catalog.string_agg(DISTINCT 'once.'::text || c.relname::text, ', '::text) "
 	"FROM pg_catalog.pg_publication AS p "
 	"JOIN pg_catalog.pg_publication_tables AS t ON t.pubname = p.pubname "
 	"JOIN pg_catalog.pg_class AS c ON c.relname = t.tablename "
