@@ -4,8 +4,8 @@
  * seems to work, while the same message takes effect each time that it comes.
  *
  * The idea to hold: what the promise rests on is stated once, table by table,
- * and one statement asks the catalogs for what differs. More than that (an index
- * of somebody's, a column with a default) is let be.
+ * and one statement asks the catalogs for what differs. More than that (an
+ * index of somebody's, a column with a default) is let be.
  */
 #include "bytes.h"
 #include "error.h"
@@ -228,14 +228,14 @@ static const struct once_rows *ask(struct once__pg *pg)
 		once__pg_array_add(&columns[3], bytes_text(shape->triggers));
 		once__pg_array_add_int4(&watched, shape->watched);
 	}
-	rows = once__pg_exec(pg, ONCE__PG_OURS, faults_sql,
-			     ONCE_PARAMS(once__pg_array_param(&columns[0]),
-					 once__pg_array_param(&columns[1]),
-					 once__pg_array_param(&columns[2]),
-					 once__pg_array_param(&columns[3]),
-					 once__pg_array_param(&watched),
-					 once__pg_int8(version,
-						       once_schema_version())));
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, faults_sql,
+		ONCE_PARAMS(once__pg_array_param(&columns[0]),
+			    once__pg_array_param(&columns[1]),
+			    once__pg_array_param(&columns[2]),
+			    once__pg_array_param(&columns[3]),
+			    once__pg_array_param(&watched),
+			    once__pg_int8(version, once_schema_version())));
 	for (size_t i = 0; i < 4; i++)
 		once__pg_array_fini(&columns[i]);
 	once__pg_array_fini(&watched);

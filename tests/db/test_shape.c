@@ -31,8 +31,7 @@ static enum once_status check(void)
 	return once_schema_check(trial.pg.conninfo, &err);
 }
 
-#define ck_ok(call) \
-	ck_assert_msg((call) == ONCE_OK, #call ": %s", err.text)
+#define ck_ok(call) ck_assert_msg((call) == ONCE_OK, #call ": %s", err.text)
 
 /* ---- before anything runs ---- */
 
@@ -44,13 +43,13 @@ static void ck_fault(const char *why, const char *named)
 		      err.text);
 }
 
-/* For each row of `list`: a table, what changes it, and what changes it back. */
+/* For each row of `list`: a table, what changes it, and what changes it back.
+ */
 static void try_each(const char *list)
 {
 	PGresult *res = PQexec(trial.pg.conn, list);
 
-	ck_assert_msg(PQntuples(res) > 10, "%s",
-		      PQerrorMessage(trial.pg.conn));
+	ck_assert_msg(PQntuples(res) > 10, "%s", PQerrorMessage(trial.pg.conn));
 	for (int row = 0; row < PQntuples(res); row++) {
 		const char *change = PQgetvalue(res, row, 1);
 
@@ -80,11 +79,12 @@ END_TEST
 
 START_TEST(each_column_that_must_not_be_null_is_asked_for_as_such)
 {
-	try_each(EACH_COLUMN("ALTER %I DROP NOT NULL", "ALTER %I SET NOT NULL")
-		 "AND a.attnotnull AND a.attidentity = '' "
-		 "AND NOT EXISTS (SELECT FROM pg_index AS i "
-		 "WHERE i.indrelid = c.oid AND (i.indisprimary "
-		 "OR i.indisreplident) AND a.attnum = ANY (i.indkey::int2[]))");
+	try_each(EACH_COLUMN(
+		"ALTER %I DROP NOT NULL",
+		"ALTER %I SET NOT NULL") "AND a.attnotnull AND a.attidentity = '' "
+					 "AND NOT EXISTS (SELECT FROM pg_index AS i "
+					 "WHERE i.indrelid = c.oid AND (i.indisprimary "
+					 "OR i.indisreplident) AND a.attnum = ANY (i.indkey::int2[]))");
 }
 END_TEST
 
@@ -157,8 +157,7 @@ END_TEST
 START_TEST(what_a_person_adds_without_harm_is_let_be)
 {
 	pg_fixture_run(
-		&trial.pg,
-		SWALLOW
+		&trial.pg, SWALLOW
 		"CREATE TRIGGER tell AFTER INSERT ON once.parked "
 		"FOR EACH ROW EXECUTE FUNCTION swallow();"
 		"ALTER TABLE once.consume_log ADD COLUMN note text;"
@@ -173,10 +172,11 @@ START_TEST(triggers_of_a_newer_schema_are_no_fault)
 	char sql[640];
 
 	snprintf(sql, sizeof(sql),
-		 SWALLOW "CREATE TRIGGER newer AFTER INSERT ON once.consume_log "
-			 "FOR EACH ROW EXECUTE FUNCTION swallow(); "
-			 "INSERT INTO once.migration (version, name, checksum, "
-			 "least_version) VALUES (9876, 'future', '', %d)",
+		 SWALLOW
+		 "CREATE TRIGGER newer AFTER INSERT ON once.consume_log "
+		 "FOR EACH ROW EXECUTE FUNCTION swallow(); "
+		 "INSERT INTO once.migration (version, name, checksum, "
+		 "least_version) VALUES (9876, 'future', '', %d)",
 		 once_schema_version());
 	pg_fixture_run(&trial.pg, sql);
 	ck_assert_msg(check() == ONCE_OK, "%s", err.text);
@@ -212,9 +212,8 @@ START_TEST(a_key_that_is_dropped_under_a_session_stops_it_until_it_is_back)
 
 	mail_init(&mail, 3);
 	trial_run(&trial, &mail, ONCE_OK);
-	pg_fixture_run(&trial.pg,
-		       "ALTER TABLE once.consume_log "
-		       "DROP CONSTRAINT consume_log_biz_id");
+	pg_fixture_run(&trial.pg, "ALTER TABLE once.consume_log "
+				  "DROP CONSTRAINT consume_log_biz_id");
 	ck_assert_int_eq(once_session_check_schema(trial.session, &err),
 			 ONCE_TRANSIENT);
 	ck_assert_str_eq(err.sqlstate, "55000");
@@ -273,9 +272,8 @@ START_TEST(a_dead_message_whose_row_was_swallowed_has_not_ended)
 	mail_set_value(&mail, 0, "poison");
 	trial_poison = reject;
 	pg_fixture_run(&trial.pg,
-		       SWALLOW
-		       "CREATE TRIGGER t BEFORE INSERT ON once.parked "
-		       "FOR EACH ROW EXECUTE FUNCTION swallow()");
+		       SWALLOW "CREATE TRIGGER t BEFORE INSERT ON once.parked "
+			       "FOR EACH ROW EXECUTE FUNCTION swallow()");
 	trial_run(&trial, &mail, ONCE_CONFIG);
 	ck_ending(mail.items[0], ONCE_PENDING_ENDING);
 	pg_fixture_run(&trial.pg, "DROP TRIGGER t ON once.parked");
@@ -303,8 +301,7 @@ START_TEST(a_result_that_was_swallowed_is_a_failure)
 	mail_init(&mail, 1);
 	mail_set_value(&mail, 0, "poison");
 	trial_poison = keep_result;
-	pg_fixture_run(&trial.pg,
-		       SWALLOW
+	pg_fixture_run(&trial.pg, SWALLOW
 		       "CREATE TRIGGER t BEFORE UPDATE ON once.consume_log "
 		       "FOR EACH ROW EXECUTE FUNCTION swallow()");
 	trial_run(&trial, &mail, ONCE_CONFIG);
@@ -374,9 +371,8 @@ static int told_parked(void *arg, const struct once_parked_message *message)
 static void clean_by(int dry_run)
 {
 	static const char *const scopes[] = { "group/trial" };
-	static const struct once_parked_place places[] = {
-		{ "group/trial", "g", "trial" }
-	};
+	static const struct once_parked_place places[] = { { "group/trial", "g",
+							     "trial" } };
 	struct once_cleaner_options options = {
 		.conninfo = trial.pg.conninfo,
 		.scopes = scopes,
@@ -481,16 +477,17 @@ int main(void)
 		       each_column_that_the_migrations_make_is_asked_for);
 	tcase_add_test(tests,
 		       each_column_that_must_not_be_null_is_asked_for_as_such);
-	tcase_add_loop_test(tests,
-			    each_unique_key_that_the_migrations_make_is_asked_for,
-			    0, 3);
+	tcase_add_loop_test(
+		tests, each_unique_key_that_the_migrations_make_is_asked_for, 0,
+		3);
 	tcase_add_loop_test(tests,
 			    whatever_swallows_rows_or_forgets_them_is_a_fault,
 			    0, sizeof(changes) / sizeof(changes[0]));
 	tcase_add_test(tests, what_a_person_adds_without_harm_is_let_be);
 	tcase_add_test(tests, triggers_of_a_newer_schema_are_no_fault);
-	tcase_add_test(tests,
-		       a_path_on_which_others_come_before_postgresql_is_a_fault);
+	tcase_add_test(
+		tests,
+		a_path_on_which_others_come_before_postgresql_is_a_fault);
 	tcase_add_test(
 		tests,
 		a_key_that_is_dropped_under_a_session_stops_it_until_it_is_back);
