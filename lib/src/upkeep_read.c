@@ -147,9 +147,11 @@ static const char parked_sql[] =
 	"FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY "
 	"AS r (scope, group_name, route, n) "
 	"LEFT JOIN once.consumer AS c ON c.scope = r.scope "
-	"LEFT JOIN once.parked AS p ON p.consumer_id = c.id "
-	"AND (p.group_name = r.group_name AND p.route = r.route "
-	"OR p.group_name = '' AND p.route = '') "
+	"LEFT JOIN LATERAL (SELECT o.state FROM once.parked AS o "
+	"WHERE o.consumer_id = c.id AND o.group_name = r.group_name "
+	"AND o.route = r.route UNION ALL SELECT a.state FROM once.parked AS a "
+	"WHERE a.consumer_id = c.id AND a.group_name = '' AND a.route = '') "
+	"AS p ON true "
 	"GROUP BY r.n ORDER BY r.n";
 
 static void take_counts(const struct once_rows *rows, size_t count,
