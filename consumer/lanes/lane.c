@@ -245,8 +245,8 @@ static void run_waiting(struct lane *lane)
 	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
-/* Is the schema still ours? A migration, or a key that somebody drops, reaches a
- * lane that loses no session, too. */
+/* Is the schema still ours? A migration, or a key that somebody drops, reaches
+ * a lane that loses no session, too. */
 static void survey(struct lane *lane)
 {
 	struct once_error err;

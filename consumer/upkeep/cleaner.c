@@ -26,10 +26,10 @@ enum {
 struct cleaner {
 	const struct config *cfg;
 	struct numbers *numbers;
-	const char **scopes;            /* of the routes */
+	const char **scopes;              /* of the routes */
 	struct once_parked_place *places; /* of the routes */
-	struct once_clock_seen *clocks; /* of the scopes; the session's */
-	bool *in_doubt;                 /* of the scopes; its own thread's */
+	struct once_clock_seen *clocks;   /* of the scopes; the session's */
+	bool *in_doubt;                   /* of the scopes; its own thread's */
 	int64_t look_every_ms;
 
 	pthread_t thread;

@@ -27,10 +27,10 @@ enum {
 
 static const char list_sql[] = LISTED ONCE__PARKED_PAGE;
 
-static const char show_sql[] =
-	LISTED ", pg_catalog.encode(p.key, 'hex'), pg_catalog.encode(p.value, 'hex'), "
-	       "pg_catalog.encode(p.fingerprint, 'hex'), "
-	       "pg_catalog.encode(p.original_fingerprint, 'hex')" ONCE__PARKED_PAGE;
+static const char show_sql[] = LISTED
+	", pg_catalog.encode(p.key, 'hex'), pg_catalog.encode(p.value, 'hex'), "
+	"pg_catalog.encode(p.fingerprint, 'hex'), "
+	"pg_catalog.encode(p.original_fingerprint, 'hex')" ONCE__PARKED_PAGE;
 
 static const char headers_sql[] =
 	"SELECT pg_catalog.encode(h.name, 'hex'), pg_catalog.encode(h.value, "

@@ -139,7 +139,8 @@ static bool has_pooler(PGconn *conn)
 {
 	int pid = 0;
 
-	if (PQsendQuery(conn, "SELECT pg_catalog.pg_backend_pid()") && is_answered(conn))
+	if (PQsendQuery(conn, "SELECT pg_catalog.pg_backend_pid()") &&
+	    is_answered(conn))
 		pid = take_pid(conn);
 	return pid > 0 && pid != PQbackendPID(conn);
 }

@@ -161,9 +161,9 @@ void pg_fixture_run(struct pg_fixture *pg, const char *sql)
 void pg_fixture_psql(struct pg_fixture *pg, const char *path,
 		     const char *variable, const char *other_variable)
 {
-	const char *argv[] = { "psql", "-Xq", "-d", pg->conninfo,
+	const char *argv[] = { "psql", "-Xq",    "-d", pg->conninfo,
 			       "-v",   variable, "-v", other_variable,
-			       "-f",   path, NULL };
+			       "-f",   path,     NULL };
 	const struct process_options options = { .argv = argv };
 	struct once_error err = { 0 };
 	int code = process_run(&options, 30000, &err);
