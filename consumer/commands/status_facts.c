@@ -8,8 +8,8 @@
 /* The rest is text. */
 static const char *const numbers[] = { "partition",   "next_offset",
 				       "age_seconds", "attempts",
-				       "count",       "rows_about",
-				       "bytes" };
+				       "count",       "rows",
+				       "rows_about",  "bytes" };
 
 static bool is_number(const char *name)
 {
@@ -108,7 +108,9 @@ static void add_row(const struct fact *fact, struct text *json)
 		text_adds(json, i == 0 ? "" : ",");
 		text_add_json(json, bytes_text(fact->names[i]));
 		text_adds(json, ":");
-		if (is_number(fact->names[i]))
+		if (is_number(fact->names[i]) && fact->values[i][0] == '\0')
+			text_adds(json, "null");
+		else if (is_number(fact->names[i]))
 			text_addf(json, "%lld",
 				  (long long)fact_number(fact, fact->names[i]));
 		else

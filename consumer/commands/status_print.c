@@ -84,23 +84,23 @@ static void add_process(const struct status_page *page,
 	add_reasons(terminal, text, process->why_not_ready);
 }
 
-enum {
-	FEW_BYTES = 1024 * 1024
-};
-
-/* PostgreSQL's own estimate, which it makes when it analyzes the table. */
+/* A small log is counted. Of a larger one there is PostgreSQL's estimate, once
+ * it has analyzed the table. */
 static void add_log_fact(const struct fact *fact,
 			 const struct terminal *terminal, struct text *text)
 {
-	int64_t rows = fact_number(fact, "rows_about");
+	bool is_exact = fact_text(fact, "rows")[0] != '\0';
 	int64_t bytes = fact_number(fact, "bytes");
 
 	add_label(terminal, text, "log");
-	if (rows == 0 && bytes > FEW_BYTES) {
-		text_adds(text, "not analyzed yet, ");
+	if (!is_exact && fact_text(fact, "rows_about")[0] == '\0') {
+		text_adds(text, "more than ten thousand messages (not "
+				"analyzed yet), ");
 	} else {
-		text_adds(text, "about ");
-		terminal_add_number(terminal, text, rows);
+		text_adds(text, is_exact ? "" : "about ");
+		terminal_add_number(
+			terminal, text,
+			fact_number(fact, is_exact ? "rows" : "rows_about"));
 		text_adds(text, " messages, ");
 	}
 	terminal_add_bytes(text, bytes);

@@ -162,18 +162,31 @@ static const struct process_route *find_route(
 	return NULL;
 }
 
-static int64_t count_parked(const struct facts *facts, const char *scope,
-			    const char *state)
+/* That route takes it up: it was parked for it, or for any of its scope. */
+static bool is_for(const struct fact *fact, const char *group,
+		   const struct route_config *route)
+{
+	const char *name = fact_text(fact, "route");
+
+	if (strcmp(fact_text(fact, "scope"), route->scope) != 0)
+		return false;
+	return name[0] == '\0' ||
+	       (strcmp(name, route->name) == 0 &&
+		strcmp(fact_text(fact, "group"), group) == 0);
+}
+
+static int64_t count_parked(const struct status_page *page,
+			    const struct route_config *route, const char *state)
 {
 	int64_t sum = 0;
 
-	if (facts == NULL)
+	if (page->facts == NULL)
 		return COLUMNS_UNKNOWN;
-	for (size_t i = 0; i < facts->count; i++) {
-		const struct fact *fact = &facts->rows[i];
+	for (size_t i = 0; i < page->facts->count; i++) {
+		const struct fact *fact = &page->facts->rows[i];
 
 		if (fact_is_of(fact, "parked") &&
-		    strcmp(fact_text(fact, "scope"), scope) == 0 &&
+		    is_for(fact, page->cfg->kafka.group, route) &&
 		    strcmp(fact_text(fact, "state"), state) == 0)
 			sum = add_up(sum, fact_number(fact, "count"));
 	}
@@ -256,7 +269,7 @@ static void add_trouble(const struct status_page *page, struct columns *columns,
 {
 	const struct process_route *counted =
 		find_route(page->process, route->name);
-	int64_t parked = count_parked(page->facts, route->scope, "dead");
+	int64_t parked = count_parked(page, route, "dead");
 
 	columns_text(columns, STYLE_PLAIN, route->name);
 	columns_number(columns, STYLE_PLAIN,
@@ -266,7 +279,7 @@ static void add_trouble(const struct status_page *page, struct columns *columns,
 	columns_number(columns, STYLE_PLAIN,
 		       counted == NULL ? COLUMNS_UNKNOWN : counted->retries);
 	columns_number(columns, STYLE_PLAIN,
-		       count_parked(page->facts, route->scope, "waiting"));
+		       count_parked(page, route, "waiting"));
 	columns_number(columns, parked > 0 ? STYLE_WARN : STYLE_PLAIN, parked);
 }
 

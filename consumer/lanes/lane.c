@@ -264,33 +264,16 @@ static void run_waiting(struct lane *lane)
 	note(lane, lane_work_run_waiting(&lane->work, &err), &err);
 }
 
-static void count_parked(struct lane *lane)
-{
-	size_t count = lane->options.cfg->route_count;
-	scoped_free struct once_parked_count *counts =
-		calloc(count, sizeof(*counts));
-	struct once_error err;
-
-	if (counts == NULL ||
-	    !note(lane, once_session_count_parked(lane->session, counts, &err),
-		  &err))
-		return;
-	for (size_t i = 0; i < count; i++)
-		numbers_parked_set(lane->options.numbers, i, &counts[i]);
-}
-
-/* One lane is enough to look at what all have set aside, and whether the schema
- * is still ours: a migration reaches a process that loses no session, too. */
+/* Is the schema still ours? A migration, or a key that somebody drops, reaches
+ * a lane that loses no session, too. */
 static void survey(struct lane *lane)
 {
 	struct once_error err;
 
-	if (lane->options.index != 0 ||
-	    clock_ms() - lane->surveyed_ms < SURVEY_EVERY_MS)
+	if (clock_ms() - lane->surveyed_ms < SURVEY_EVERY_MS)
 		return;
 	lane->surveyed_ms = clock_ms();
-	if (note(lane, once_session_check_schema(lane->session, &err), &err))
-		count_parked(lane);
+	(void)note(lane, once_session_check_schema(lane->session, &err), &err);
 }
 
 /* false: it has to be done again. */

@@ -7,6 +7,7 @@
 #define ONCED_NUMBERS_H
 
 #include <once/once.h>
+#include <once/upkeep.h>
 #include <stdbool.h>
 
 struct numbers;

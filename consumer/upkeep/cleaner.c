@@ -1,5 +1,6 @@
-/* A turn is one transaction of the cleaner, and now and then a look at the log.
- * Behind each it rests for at least as long as that took. */
+/* A turn is one transaction of the cleaner, and now and then a look at the log
+ * and a count of what is parked. After each it rests for at least as long as
+ * that took. */
 #include "cleaner.h"
 
 #include "backoff.h"
@@ -17,6 +18,7 @@
 enum {
 	LOOK_AT_LEAST_EVERY_MS = 60000,
 	LOOK_AT_MOST_EVERY_MS = 250,
+	COUNT_EVERY_MS = 10000,
 	FIRST_DELAY_MS = 1000,
 	MOST_DELAY_MS = 60000
 };
@@ -24,9 +26,10 @@ enum {
 struct cleaner {
 	const struct config *cfg;
 	struct numbers *numbers;
-	const char **scopes;            /* of the routes */
-	struct once_clock_seen *clocks; /* of the scopes; the session's */
-	bool *in_doubt;                 /* of the scopes; its own thread's */
+	const char **scopes;              /* of the routes */
+	struct once_parked_place *places; /* of the routes */
+	struct once_clock_seen *clocks;   /* of the scopes; the session's */
+	bool *in_doubt;                   /* of the scopes; its own thread's */
 	int64_t look_every_ms;
 
 	pthread_t thread;
@@ -38,6 +41,8 @@ struct cleaner {
 	/* its own thread's */
 	struct once_cleaner *once; /* NULL: not connected */
 	int64_t next_look_ms;
+	int64_t next_count_ms;
+	int64_t next_round_ms;
 	unsigned failures; /* in a row */
 };
 
@@ -64,6 +69,28 @@ static enum once_status look(struct cleaner *cleaner, struct once_error *err)
 	return once_cleaner_read(cleaner->once, take_reading, cleaner, err);
 }
 
+static enum once_status count_parked(struct cleaner *cleaner,
+				     struct once_error *err)
+{
+	size_t count = cleaner->cfg->route_count;
+	scoped_free struct once_parked_count *counts = NULL;
+	int64_t began_ms = clock_ms();
+	enum once_status status;
+
+	if (began_ms < cleaner->next_count_ms)
+		return ONCE_OK;
+	counts = calloc(count, sizeof(*counts));
+	if (counts == NULL)
+		return error_no_memory(err);
+	status = once_cleaner_count_parked(cleaner->once, cleaner->places,
+					   count, counts, err);
+	cleaner->next_count_ms =
+		clock_ms() + COUNT_EVERY_MS + clock_ms() - began_ms;
+	for (size_t i = 0; status == ONCE_OK && i < count; i++)
+		numbers_parked_set(cleaner->numbers, i, &counts[i]);
+	return status;
+}
+
 static int64_t tell_source_time(void *arg)
 {
 	const struct cleaner *cleaner = arg;
@@ -88,6 +115,7 @@ static enum once_status open_session(struct cleaner *cleaner,
 	if (cleaner->once != NULL)
 		return ONCE_OK;
 	cleaner->next_look_ms = 0;
+	cleaner->next_count_ms = 0;
 	return once_cleaner_open(&options, &cleaner->once, err);
 }
 
@@ -142,29 +170,48 @@ static int64_t fail(struct cleaner *cleaner, const struct once_error *err)
 	return backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
 }
 
-/* How long to rest behind it. */
+/* A part of a round, or the begin of the next. */
+static enum once_status clean(struct cleaner *cleaner, struct once_error *err)
+{
+	bool done = false;
+	enum once_status status = ONCE_OK;
+
+	if (clock_ms() < cleaner->next_round_ms)
+		return ONCE_OK;
+	status = look(cleaner, err);
+	if (status == ONCE_OK)
+		status = step(cleaner, &done, err);
+	if (status == ONCE_OK && done)
+		status = look(cleaner, err);
+	if (status == ONCE_OK && done)
+		cleaner->next_round_ms = clock_ms() + cleaner->look_every_ms;
+	return status;
+}
+
+/* How long to rest after it. */
 static int64_t take_turn(struct cleaner *cleaner)
 {
 	int64_t began_ms = clock_ms();
 	int64_t took_ms;
+	int64_t next_ms;
 	struct once_error err = { 0 };
-	bool done = false;
 	enum once_status status = open_session(cleaner, &err);
 
 	if (status == ONCE_OK)
-		status = look(cleaner, &err);
+		status = count_parked(cleaner, &err);
 	if (status == ONCE_OK)
-		status = step(cleaner, &done, &err);
-	if (status == ONCE_OK && done)
-		status = look(cleaner, &err);
+		status = clean(cleaner, &err);
 	if (status != ONCE_OK)
 		return fail(cleaner, &err);
 	if (cleaner->failures > 0)
 		log_info(NULL, "the log is cleaned again");
 	cleaner->failures = 0;
 	took_ms = clock_ms() - began_ms;
-	return done && took_ms < cleaner->look_every_ms ? cleaner->look_every_ms
-							: took_ms + 1;
+	next_ms = cleaner->next_round_ms < cleaner->next_count_ms
+			  ? cleaner->next_round_ms
+			  : cleaner->next_count_ms;
+	return next_ms - clock_ms() > took_ms ? next_ms - clock_ms()
+					      : took_ms + 1;
 }
 
 /* ---- the thread ---- */
@@ -213,6 +260,7 @@ static void destroy(struct cleaner *cleaner)
 	pthread_mutex_destroy(&cleaner->mutex);
 	free(cleaner->in_doubt);
 	free(cleaner->clocks);
+	free(cleaner->places);
 	free(cleaner->scopes);
 	free(cleaner);
 }
@@ -225,8 +273,14 @@ static void init(struct cleaner *cleaner, const struct config *cfg,
 	cleaner->cfg = cfg;
 	cleaner->numbers = numbers;
 	cleaner->look_every_ms = look_every_ms(cfg);
-	for (size_t i = 0; i < cfg->route_count; i++)
-		cleaner->scopes[i] = cfg->routes[i].scope;
+	for (size_t i = 0; i < cfg->route_count; i++) {
+		const struct route_config *route = &cfg->routes[i];
+
+		cleaner->scopes[i] = route->scope;
+		cleaner->places[i] = (struct once_parked_place){
+			route->scope, cfg->kafka.group, route->name
+		};
+	}
 	pthread_mutex_init(&cleaner->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -244,10 +298,12 @@ enum once_status cleaner_start(const struct config *cfg,
 	if (cleaner == NULL)
 		return error_no_memory(err);
 	cleaner->scopes = calloc(cfg->route_count, sizeof(const char *));
+	cleaner->places = calloc(cfg->route_count, sizeof(*cleaner->places));
 	cleaner->clocks = calloc(cfg->route_count, sizeof(*cleaner->clocks));
 	cleaner->in_doubt = calloc(cfg->route_count, sizeof(bool));
-	if (cleaner->scopes == NULL || cleaner->clocks == NULL ||
-	    cleaner->in_doubt == NULL) {
+	if (cleaner->scopes == NULL || cleaner->places == NULL ||
+	    cleaner->clocks == NULL || cleaner->in_doubt == NULL) {
+		free(cleaner->places);
 		free(cleaner->in_doubt);
 		free(cleaner->clocks);
 		free(cleaner->scopes);

@@ -20,16 +20,20 @@ static const char claim_all_sql[] =
 static const char claim_sql[] =
 	"INSERT INTO once.consume_log (consumer_id, msg_id, biz_id, topic, "
 	"partition, message_offset, fingerprint) "
-	"SELECT $1::bigint, unnest($2::text[]), unnest($3::text[]), "
-	"unnest($4::text[]), unnest($5::int4[]), unnest($6::int8[]), "
-	"unnest($7::bytea[]) ON CONFLICT DO NOTHING RETURNING msg_id";
+	"SELECT $1::bigint, pg_catalog.unnest($2::text[]), "
+	"pg_catalog.unnest($3::text[]), "
+	"pg_catalog.unnest($4::text[]), pg_catalog.unnest($5::int4[]), "
+	"pg_catalog.unnest($6::int8[]), "
+	"pg_catalog.unnest($7::bytea[]) ON CONFLICT DO NOTHING RETURNING "
+	"msg_id";
 
 /* Rows that share a key with ours, the one of the same operation first. */
 static const char find_sql[] =
 	"SELECT k.n::text, (l.msg_id = k.msg_id)::int::text, "
 	"coalesce(l.biz_id = k.biz_id, false)::int::text AS same_biz_id, "
 	"l.msg_id, l.biz_id, l.fingerprint, l.result, "
-	"ceil(extract(epoch FROM now() - l.consumed_at) * 1000)::int8::text "
+	"pg_catalog.ceil(extract(epoch FROM pg_catalog.now() - l.consumed_at) "
+	"* 1000::numeric)::int8::text "
 	"FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
 	"AS k (msg_id, biz_id, n) CROSS JOIN LATERAL ("
 	"SELECT * FROM once.consume_log AS m "
@@ -44,9 +48,7 @@ static const char set_results_sql[] =
 	"FROM unnest($2::text[], $3::bytea[]) AS r (msg_id, result) "
 	"WHERE l.consumer_id = $1::bigint AND l.msg_id = r.msg_id";
 
-static const char unclaim_sql[] =
-	"DELETE FROM once.consume_log WHERE consumer_id = $1::bigint "
-	"AND msg_id = ANY ($2::text[])";
+static const char unclaim_sql[] = "SELECT once.unclaim($1::int8, $2::text[])";
 
 static const char holds_sql[] =
 	"SELECT 1 FROM once.consume_log WHERE consumer_id = $1::bigint "
@@ -257,8 +259,8 @@ void once__log_set_results(struct once__log *log, struct once__pg *pg,
 		once__pg_array_add(&log->msg_ids, works[i]->msg.keys.msg_id);
 		once__pg_array_add(&log->fingerprints, works[i]->result);
 	}
-	once__pg_send(
-		pg, ONCE__PG_OURS, set_results_sql,
+	once__pg_send_exactly(
+		pg, count, set_results_sql,
 		ONCE_PARAMS(once__pg_int8(consumer, works[0]->consumer_id),
 			    once__pg_array_param(&log->msg_ids),
 			    once__pg_array_param(&log->fingerprints)));

@@ -10,15 +10,15 @@
 
 /* The row of the same operation counts, so its key is the one to look up. */
 #define SIFT_SQL(key) \
-	"SELECT string_agg(coalesce((" \
+	"SELECT pg_catalog.string_agg(coalesce((" \
 	"SELECT CASE WHEN l.msg_id = k.msg_id THEN 'm' ELSE 'b' END " \
 	"FROM once.consume_log AS l " \
 	"WHERE l.consumer_id = $1::bigint AND l." key " = k." key " " \
 	"AND l.fingerprint IS NOT DISTINCT FROM k.fingerprint " \
 	"AND l.result IS NULL), '?'), '') " \
-	"FROM (SELECT unnest($2::text[]) AS msg_id, " \
-	"unnest($3::text[]) AS biz_id, " \
-	"unnest($4::bytea[]) AS fingerprint) AS k"
+	"FROM (SELECT pg_catalog.unnest($2::text[]) AS msg_id, " \
+	"pg_catalog.unnest($3::text[]) AS biz_id, " \
+	"pg_catalog.unnest($4::bytea[]) AS fingerprint) AS k"
 
 static const char sift_by_biz_id_sql[] = SIFT_SQL("biz_id");
 static const char sift_by_msg_id_sql[] = SIFT_SQL("msg_id");

@@ -14,11 +14,12 @@
 
 /* With -1, a type without its length: what is too long is refused, not cut. */
 static const char types_sql[] =
-	"SELECT format_type(p.type, -1), p.type::oid::bigint, "
-	"(t.typarray <> 0 AND t.typcategory <> 'A')::int "
-	"FROM pg_prepared_statements AS s, "
-	"unnest(s.parameter_types) WITH ORDINALITY AS p (type, place) "
-	"JOIN pg_type AS t ON t.oid = p.type "
+	"SELECT pg_catalog.format_type(p.type, -1), p.type::oid::bigint, "
+	"(t.typarray <> 0::oid AND t.typcategory <> 'A')::int "
+	"FROM pg_catalog.pg_prepared_statements AS s, "
+	"pg_catalog.unnest(s.parameter_types) WITH ORDINALITY AS p (type, "
+	"place) "
+	"JOIN pg_catalog.pg_type AS t ON t.oid = p.type "
 	"WHERE s.name = $1::text ORDER BY p.place";
 
 static char *make_one(const char *target, size_t count)

@@ -11,15 +11,17 @@
 /* For as long as an incident is looked into. */
 static const char forget_sql[] =
 	"DELETE FROM once.instance WHERE group_name = $1::text "
-	"AND seen_at < now() - interval '7 days' AND NOT once.is_alive(id)";
+	"AND seen_at < pg_catalog.now() - interval '7 days' AND NOT "
+	"once.is_alive(id)";
 
 static const char sign_on_sql[] =
 	"INSERT INTO once.instance (id, group_name, host, pid, version) "
 	"VALUES ($1::uuid, $2::text, $3::text, $4::int4, $5::text) "
-	"ON CONFLICT (id) DO UPDATE SET seen_at = now()";
+	"ON CONFLICT (id) DO UPDATE SET seen_at = pg_catalog.now()";
 
 static const char lock_sql[] =
-	"SELECT pg_advisory_lock_shared(once.instance_lock($1::uuid))";
+	"SELECT "
+	"pg_catalog.pg_advisory_lock_shared(once.instance_lock($1::uuid))";
 
 static const char sign_off_sql[] =
 	"DELETE FROM once.instance WHERE id = $1::uuid";
@@ -29,7 +31,7 @@ static const char sign_off_sql[] =
 static const char join_sql[] =
 	"INSERT INTO once.consumer_group (consumer_id, group_name, "
 	"retention_ms) SELECT DISTINCT c.id, $2::text, "
-	"nullif($3::int8, 0) FROM unnest($1::int8[]) AS c (id) "
+	"nullif($3::int8, 0) FROM pg_catalog.unnest($1::int8[]) AS c (id) "
 	"ORDER BY 1 "
 	"ON CONFLICT (consumer_id, group_name) DO UPDATE "
 	"SET seen_at = greatest(consumer_group.seen_at, excluded.seen_at), "
@@ -37,7 +39,7 @@ static const char join_sql[] =
 	"consumer_group.retention_ms)";
 
 static const char no_sync_sql[] =
-	"SELECT set_config('synchronous_commit', 'off', true)";
+	"SELECT pg_catalog.set_config('synchronous_commit', 'off', true)";
 
 static const char brace_sql[] =
 	"WITH mine AS (INSERT INTO once.in_hand (instance_id, lane, "
@@ -48,8 +50,8 @@ static const char brace_sql[] =
 	"consumer_id = excluded.consumer_id, topic = excluded.topic, "
 	"partition = excluded.partition, "
 	"message_offset = excluded.message_offset, "
-	"log_generation = excluded.log_generation, since = now()) "
-	"SELECT count(DISTINCT instance_id) FROM once.in_hand "
+	"log_generation = excluded.log_generation, since = pg_catalog.now()) "
+	"SELECT pg_catalog.count(DISTINCT instance_id) FROM once.in_hand "
 	"WHERE consumer_id = $3::int8 "
 	"AND topic = $4::text AND partition = $5::int4 "
 	"AND message_offset = $6::int8 AND log_generation = $7::int4 "

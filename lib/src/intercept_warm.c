@@ -9,9 +9,10 @@ enum {
 };
 
 static const char newest_sql[] =
-	"SELECT msg_id, biz_id, encode(fingerprint, 'hex'), "
+	"SELECT msg_id, biz_id, pg_catalog.encode(fingerprint, 'hex'), "
 	"(result IS NOT NULL)::int, "
-	"ceil(extract(epoch FROM now() - consumed_at) * 1000)::int8 "
+	"pg_catalog.ceil(extract(epoch FROM pg_catalog.now() - consumed_at) * "
+	"1000::numeric)::int8 "
 	"FROM once.consume_log WHERE consumer_id = $1::int8 "
 	"ORDER BY consumed_at DESC LIMIT $2::int8";
 

@@ -4,12 +4,6 @@
 #include "error.h"
 #include "pg.h"
 #include "schema.h"
-#include "session.h"
-
-static const char count_sql[] =
-	"SELECT count(*) FILTER (WHERE state = 'waiting'), "
-	"count(*) FILTER (WHERE state = 'dead') "
-	"FROM once.parked WHERE consumer_id = $1::bigint";
 
 static const char *const position_names[] = { "topic",       "partition",
 					      "next_offset", "age_seconds",
@@ -17,8 +11,9 @@ static const char *const position_names[] = { "topic",       "partition",
 /* A holder that is gone holds nothing. */
 static const char positions_sql[] =
 	"SELECT p.topic, p.partition, p.next_offset, "
-	"extract(epoch FROM now() - p.updated_at)::bigint, p.attempts, "
-	"coalesce(i.host || ':' || i.pid, '') FROM once.position AS p "
+	"extract(epoch FROM pg_catalog.now() - p.updated_at)::bigint, "
+	"p.attempts, "
+	"coalesce(i.host || ':' || i.pid::text, '') FROM once.position AS p "
 	"LEFT JOIN (SELECT id, host, pid FROM once.instance "
 	"WHERE group_name = $1::text AND once.is_alive(id)) AS i "
 	"ON i.id = p.holder WHERE p.group_name = $1::text "
@@ -26,18 +21,33 @@ static const char positions_sql[] =
 
 static const char *const parked_names[] = { "scope", "state", "cause",
 					    "count", "group", "route" };
+/* Of the group's routes, whatever their scope is called; and what nobody is
+ * named for, in a scope that the group reads under. */
 static const char parked_sql[] =
-	"SELECT c.scope, p.state, p.cause, count(*), p.group_name, p.route "
-	"FROM once.parked AS p "
+	"SELECT c.scope, p.state, p.cause, pg_catalog.count(*), p.group_name, "
+	"p.route FROM once.parked AS p "
 	"JOIN once.consumer AS c ON c.id = p.consumer_id "
-	"WHERE starts_with(c.scope, $1::text || '/') "
+	"WHERE p.group_name = $1::text OR EXISTS ("
+	"SELECT FROM once.consumer_group AS g WHERE g.consumer_id = c.id "
+	"AND g.group_name = $1::text) "
+	"OR pg_catalog.starts_with(c.scope, $1::text || '/') "
 	"GROUP BY 1, 2, 3, 5, 6 ORDER BY 1, 2, 3, 5, 6";
 
-/* Of all groups: the planner's estimate. */
-static const char *const log_names[] = { "rows_about", "bytes" };
+/* Of all groups. Up to ten thousand are counted; beyond, it is the planner's
+ * estimate, which is of the last time that the table was analyzed: null, if it
+ * never was. What is larger since then is taken to be filled as it was. */
+static const char *const log_names[] = { "rows", "rows_about", "bytes" };
 static const char log_sql[] =
-	"SELECT greatest(reltuples, 0)::bigint, pg_total_relation_size(oid) "
-	"FROM pg_class WHERE oid = 'once.consume_log'::regclass "
+	"SELECT CASE WHEN few.rows < 10000 THEN few.rows END, "
+	"CASE WHEN c.relpages > 0 AND c.reltuples >= 0 THEN "
+	"(c.reltuples::float8 / c.relpages::float8 "
+	"* (pg_catalog.pg_relation_size(c.oid) "
+	"/ pg_catalog.current_setting('block_size')::int8)::float8)::int8 END, "
+	"pg_catalog.pg_total_relation_size(c.oid) "
+	"FROM pg_catalog.pg_class AS c CROSS JOIN LATERAL (SELECT "
+	"pg_catalog.count(*) AS rows FROM (SELECT FROM once.consume_log "
+	"ORDER BY consumer_id, consumed_at LIMIT 10000) AS l) AS few "
+	"WHERE c.oid = 'once.consume_log'::regclass::oid "
 	"AND $1::text IS NOT NULL";
 
 enum {
@@ -52,7 +62,7 @@ static const struct section {
 } sections[] = {
 	{ "position", positions_sql, position_names, 6 },
 	{ "parked", parked_sql, parked_names, 6 },
-	{ "log", log_sql, log_names, 2 },
+	{ "log", log_sql, log_names, 3 },
 };
 
 static void tell(const struct section *section, const struct once_rows *rows,
@@ -101,37 +111,5 @@ enum once_status once_overview(const char *conninfo, const char *group,
 	if (status == ONCE_OK)
 		status = read_sections(pg, group, told, arg, err);
 	once__pg_close(pg);
-	return status;
-}
-
-static bool count_parked(struct once__pg *pg, int64_t consumer_id,
-			 struct once_parked_count *ret_count)
-{
-	const struct once_rows *rows;
-	char consumer[24];
-
-	rows = once__pg_exec(pg, ONCE__PG_OURS, count_sql,
-			     ONCE_PARAMS(once__pg_int8(consumer, consumer_id)));
-	if (rows == NULL)
-		return false;
-	ret_count->waiting = once__rows_int64(rows, 0, 0);
-	ret_count->dead = once__rows_int64(rows, 0, 1);
-	return true;
-}
-
-enum once_status once_session_count_parked(struct once_session *session,
-					   struct once_parked_count *ret_counts,
-					   struct once_error *err)
-{
-	enum once_status status = once_session_connect(session, err);
-
-	if (status != ONCE_OK)
-		return status;
-	once__pg_begin(session->pg);
-	for (size_t i = 0; i < session->route_count && status == ONCE_OK; i++)
-		if (!count_parked(session->pg, session->consumer_ids[i],
-				  &ret_counts[i]))
-			status = once__pg_error(session->pg, err);
-	once__pg_rollback(session->pg);
 	return status;
 }

@@ -16,7 +16,8 @@ static const char park_sql[] =
 	"$7::int4, $8::text, $9::text, nullif($10::text, ''), $11::text, "
 	"$12::text, $13::bytea, $14::bytea, $15::bytea, $16::bytea, "
 	"$17::bytea[], $18::bytea[], $19::text, "
-	"now() + $20::int8 * interval '1 ms', $21::int4, $22::text, "
+	"pg_catalog.now() + $20::int8::float8 * interval '1 ms', $21::int4, "
+	"$22::text, "
 	"$23::text) "
 	"ON CONFLICT (consumer_id, topic, partition, message_offset, "
 	"message_time_ms, log_generation) DO UPDATE "
@@ -98,8 +99,8 @@ static void send_row(struct once__pg *pg, const struct once__work *work,
 	struct once__parked_key key;
 	char numbers[3][24];
 
-	once__pg_send(
-		pg, ONCE__PG_OURS, park_sql,
+	once__pg_send_exactly(
+		pg, 1, park_sql,
 		ONCE_PARAMS(
 			KEY_OF(&key, work),
 			once__pg_int8(numbers[0], item->attempt),

@@ -29,8 +29,10 @@ enum {
 	"FOR UPDATE OF p SKIP LOCKED), "
 
 #define TOLD                                                               \
-	" SELECT (SELECT count(*) FROM page), "                            \
-	"(SELECT count(*) FROM changed), last.* FROM ("                    \
+	" SELECT (SELECT pg_catalog.count(*) FROM page), " \
+	""                            \
+	"(SELECT pg_catalog.count(*) FROM changed), last.* FROM " \
+	"("                    \
 	"SELECT * FROM page ORDER BY consumer_id DESC, topic DESC, "       \
 	"partition DESC, message_offset DESC, message_time_ms DESC, "      \
 	"log_generation DESC LIMIT 1) AS last"
@@ -41,7 +43,7 @@ enum {
  * end it. */
 static const char redrive_sql[] = TAKE
 	"changed AS (UPDATE once.parked AS p SET state = 'waiting', "
-	"retry_at = now(), attempts = 0, crashes = 0, "
+	"retry_at = pg_catalog.now(), attempts = 0, crashes = 0, "
 	"group_name = coalesce($20::text, p.group_name), "
 	"route = coalesce($21::text, p.route) "
 	"FROM taken AS t WHERE " SAME(
@@ -66,16 +68,17 @@ static const char discard_sql[] = TAKE
 		   "p.state, p.cause, p.msg_id, p.biz_id, p.key), "
 		   "noted AS (INSERT INTO once.audit "
 		   "(person, command, subject, rows_changed) "
-		   "SELECT $20::text, 'parked discard message', json_build_object("
+		   "SELECT $20::text, 'parked discard message', pg_catalog.json_build_object("
 		   "'scope', c.scope, 'topic', d.topic, 'partition', d.partition, "
 		   "'offset', d.message_offset, 'time_ms', d.message_time_ms, "
 		   "'state', d.state, 'cause', d.cause, "
 		   "'msg_id', d.msg_id, 'biz_id', d.biz_id, "
-		   "'key_hex', encode(substr(d.key, 1, $21::int4), 'hex'))::text, 1 "
+		   "'key_hex', pg_catalog.encode(pg_catalog.substr(d.key, 1, $21::int4), 'hex'))::text, 1 "
 		   "FROM changed AS d JOIN once.consumer AS c ON c.id = d.consumer_id)" TOLD;
 
 static const char count_sql[] =
-	"SELECT count(*) FROM (SELECT 1" ONCE__PARKED_PAGE ") AS found";
+	"SELECT pg_catalog.count(*) FROM (SELECT 1" ONCE__PARKED_PAGE ") AS "
+	"found";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "
@@ -104,7 +107,7 @@ static void audit(struct doing *doing, int64_t changed)
 {
 	char number[24];
 
-	once__pg_send(doing->pg, ONCE__PG_OURS, audit_sql,
+	once__pg_send_exactly(doing->pg, 1, audit_sql,
 		      ONCE_PARAMS(ONCE_TEXT(bytes_text(doing->order->person)),
 				  ONCE_TEXT(bytes_text(doing->deed->command)),
 				  ONCE_TEXT(bytes_of(doing->subject.data,

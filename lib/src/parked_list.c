@@ -16,22 +16,25 @@ enum {
 	"SELECT " ONCE__PARKED_PLACE ", c.scope, p.state, p.cause, "     \
 	"p.reason, coalesce(p.sqlstate, ''), p.attempts, p.crashes, "    \
 	"p.msg_id, p.biz_id, "                                           \
-	"to_char(p.parked_at AT TIME ZONE 'UTC', "                       \
+	"pg_catalog.to_char(p.parked_at AT TIME ZONE 'UTC', " \
+	""                       \
 	"'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "                            \
-	"coalesce(to_char(p.retry_at AT TIME ZONE 'UTC', "               \
+	"coalesce(pg_catalog.to_char(p.retry_at AT TIME ZONE 'UTC', " \
+	""               \
 	"'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), ''), "                       \
-	"coalesce(octet_length(p.value), -1), p.group_name, p.route"
+	"coalesce(pg_catalog.octet_length(p.value), -1), p.group_name, p.route"
 /* clang-format on */
 
 static const char list_sql[] = LISTED ONCE__PARKED_PAGE;
 
-static const char show_sql[] =
-	LISTED ", encode(p.key, 'hex'), encode(p.value, 'hex'), "
-	       "encode(p.fingerprint, 'hex'), "
-	       "encode(p.original_fingerprint, 'hex')" ONCE__PARKED_PAGE;
+static const char show_sql[] = LISTED
+	", pg_catalog.encode(p.key, 'hex'), pg_catalog.encode(p.value, 'hex'), "
+	"pg_catalog.encode(p.fingerprint, 'hex'), "
+	"pg_catalog.encode(p.original_fingerprint, 'hex')" ONCE__PARKED_PAGE;
 
 static const char headers_sql[] =
-	"SELECT encode(h.name, 'hex'), encode(h.value, 'hex') "
+	"SELECT pg_catalog.encode(h.name, 'hex'), pg_catalog.encode(h.value, "
+	"'hex') "
 	"FROM once.parked AS p, "
 	"unnest(p.header_names, p.header_values) WITH ORDINALITY "
 	"AS h (name, value, at) "

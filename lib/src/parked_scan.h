@@ -20,7 +20,7 @@
 	" FROM once.parked AS p JOIN once.consumer AS c " \
 	"ON c.id = p.consumer_id " \
 	"WHERE (($1::text IS NULL AND $2::text[] IS NULL) " \
-	"OR starts_with(c.scope, $1::text || '/') " \
+	"OR pg_catalog.starts_with(c.scope, $1::text || '/') " \
 	"OR c.scope = ANY ($2::text[])) " \
 	"AND ($3::text IS NULL OR p.state = $3::text) " \
 	"AND ($4::text IS NULL OR p.cause = $4::text) " \
@@ -30,9 +30,9 @@
 	"AND ($8::bytea IS NULL OR p.key = $8::bytea " \
 	"OR p.msg_id = $9::text OR p.biz_id = $9::text) " \
 	"AND ($10::int8 IS NULL OR p.parked_at < " \
-	"now() - $10::int8 * interval '1 millisecond') " \
+	"pg_catalog.now() - $10::int8::float8 * interval '1 millisecond') " \
 	"AND ($11::int8 IS NULL OR p.parked_at >= " \
-	"now() - $11::int8 * interval '1 millisecond') " \
+	"pg_catalog.now() - $11::int8::float8 * interval '1 millisecond') " \
 	"AND ($19::text IS NULL OR p.group_name IN ('', $19::text)) " \
 	"AND (" ONCE__PARKED_PLACE ") > " \
 	"($12::int8, $13::text, $14::int4, $15::int8, $16::int8, $17::int4) " \

@@ -58,8 +58,10 @@ void once__pg_begin(struct once__pg *pg)
 void once__pg_make_durable(struct once__pg *pg)
 {
 	static const char sql[] =
-		"SELECT set_config('synchronous_commit', 'on', true) "
-		"WHERE current_setting('synchronous_commit') = 'off'";
+		"SELECT pg_catalog.set_config('synchronous_commit', 'on', "
+		"true) "
+		"WHERE pg_catalog.current_setting('synchronous_commit') = "
+		"'off'";
 
 	once__pg_send(pg, ONCE__PG_OURS, sql, NULL, 0);
 }

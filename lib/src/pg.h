@@ -101,6 +101,10 @@ void once__pg_make_durable(struct once__pg *pg);
 /* Queue a statement; parameters are copied. */
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 		   const struct once_param *params, size_t count);
+/* Queue one of ours that has to change so many rows: another number is a
+ * failure, for a trigger or a rule has swallowed what nobody would miss. */
+void once__pg_send_exactly(struct once__pg *pg, size_t rows, const char *sql,
+			   const struct once_param *params, size_t count);
 /* Queue and wait; the rows live until the transaction ends. NULL: failed. */
 const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      const char *sql,

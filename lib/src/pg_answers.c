@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -71,6 +72,21 @@ bool once__pg_succeeded(const PGresult *res)
 	       status == PGRES_EMPTY_QUERY;
 }
 
+static void check_changed(struct once__pg *pg, const struct once__pg_owed *owed,
+			  PGresult *res)
+{
+	int64_t changed = strtoll(PQcmdTuples(res), NULL, 10);
+	char text[ONCE_REASON_SIZE];
+
+	if (owed->rows < 0 || owed->rows == changed)
+		return;
+	snprintf(text, sizeof(text),
+		 "a statement of ours changed %lld rows instead of %lld; see "
+		 "\"onced check\"",
+		 (long long)changed, (long long)owed->rows);
+	once__pg_fail(pg, owed->tag, "55000", text);
+}
+
 /* An answer to the statement at the head of the queue. */
 static void take_answer(struct once__pg *pg, PGresult *res)
 {
@@ -82,6 +98,8 @@ static void take_answer(struct once__pg *pg, PGresult *res)
 	} else if (once__pg_succeeded(res)) {
 		if (owed->kind == ONCE__PG_KIND_PREPARE)
 			owed->statement->state = ONCE__PG_READY;
+		else
+			check_changed(pg, owed, res);
 		if (owed->kind == ONCE__PG_KIND_RESTORE &&
 		    !PQgetisnull(res, 0, 0))
 			once__pg_note_stray(pg, owed->tag,

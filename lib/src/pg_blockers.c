@@ -16,16 +16,16 @@ enum {
 #define BLOCKERS_SQL(instance) \
 	"SELECT b.pid, coalesce(a.application_name, ''), " \
 	"coalesce(a.state, ''), " \
-	"coalesce(extract(epoch FROM now() - a.state_change)::int8, 0), " instance \
-	" FROM pg_catalog.unnest(pg_blocking_pids($1::int4)) " \
-	"AS b (pid) LEFT JOIN pg_stat_activity AS a ON a.pid = b.pid " \
+	"coalesce(extract(epoch FROM pg_catalog.now() - a.state_change)::int8, 0), " instance \
+	" FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids($1::int4)) " \
+	"AS b (pid) LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = b.pid " \
 	"ORDER BY a.xact_start LIMIT 3"
 
 /* The instance of ours whose session it is, by its advisory lock. That table
  * itself may be locked, or not be there yet: then without it. */
 static const char *const blockers_sql[] = {
-	BLOCKERS_SQL("coalesce((SELECT i.host || ':' || i.pid "
-		     "FROM pg_locks AS l JOIN once.instance AS i "
+	BLOCKERS_SQL("coalesce((SELECT i.host || ':' || i.pid::text "
+		     "FROM pg_catalog.pg_locks AS l JOIN once.instance AS i "
 		     "ON once.instance_lock(i.id) = "
 		     "((l.classid::int8 << 32) | l.objid::int8) "
 		     "WHERE l.pid = b.pid AND l.locktype = 'advisory' "

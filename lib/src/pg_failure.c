@@ -48,6 +48,8 @@ static const struct {
 	{ "3F000", ONCE__PG_SCHEMA, OURS },    /* invalid_schema_name */
 	{ "42P01", ONCE__PG_SCHEMA, OURS },    /* undefined_table */
 	{ "42703", ONCE__PG_SCHEMA, OURS },    /* undefined_column */
+	{ "42883", ONCE__PG_SCHEMA, OURS },    /* undefined_function */
+	{ "55000", ONCE__PG_SCHEMA, OURS },    /* rows that were swallowed */
 	{ "42501", ONCE__PG_ENVIRONMENT, HANDLERS },
 	{ "3F000", ONCE__PG_ENVIRONMENT, HANDLERS },
 	{ "42P01", ONCE__PG_ENVIRONMENT, HANDLERS },

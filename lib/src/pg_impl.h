@@ -35,6 +35,7 @@ struct once__pg_owed {
 	bool keep; /* the rows are wanted */
 	size_t tag;
 	struct once__pg_statement *statement; /* NULL: not a prepared one */
+	int64_t rows; /* that it has to change; -1: any number */
 };
 
 struct once__pg {

@@ -70,7 +70,7 @@ bool once__pg_prepare(struct once__pg *pg, size_t tag,
 		      struct once__pg_statement *statement)
 {
 	struct once__pg_owed owed = { ONCE__PG_KIND_PREPARE, false, tag,
-				      statement };
+				      statement, -1 };
 
 	if (statement->state != ONCE__PG_NEW)
 		return true;
@@ -161,7 +161,8 @@ struct sending {
 	enum once__pg_kind kind;
 	size_t tag;
 	bool keep;
-	bool binary; /* what is kept */
+	bool binary;  /* what is kept */
+	int64_t rows; /* to be changed; -1: any number */
 };
 
 static bool is_new(const struct once__pg_statement *statement)
@@ -174,7 +175,7 @@ static void send_it(struct once__pg *pg, const struct sending *sending,
 		    size_t count)
 {
 	struct once__pg_owed owed = { sending->kind, sending->keep,
-				      sending->tag, NULL };
+				      sending->tag, NULL, sending->rows };
 	size_t size = size_of(params, count);
 
 	if (pg->failed || pg->lost)
@@ -205,7 +206,17 @@ static void send_it(struct once__pg *pg, const struct sending *sending,
 void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 		   const struct once_param *params, size_t count)
 {
-	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, false, false };
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, false, false,
+				   -1 };
+
+	send_it(pg, &sending, sql, params, count);
+}
+
+void once__pg_send_exactly(struct once__pg *pg, size_t rows, const char *sql,
+			   const struct once_param *params, size_t count)
+{
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, ONCE__PG_OURS, false,
+				   false, (int64_t)rows };
 
 	send_it(pg, &sending, sql, params, count);
 }
@@ -213,7 +224,8 @@ void once__pg_send(struct once__pg *pg, size_t tag, const char *sql,
 void once__pg_send_restore(struct once__pg *pg, size_t tag, const char *sql,
 			   const struct once_param *params, size_t count)
 {
-	struct sending sending = { ONCE__PG_KIND_RESTORE, tag, false, false };
+	struct sending sending = { ONCE__PG_KIND_RESTORE, tag, false, false,
+				   -1 };
 
 	send_it(pg, &sending, sql, params, count);
 }
@@ -237,7 +249,8 @@ const struct once_rows *once__pg_exec(struct once__pg *pg, size_t tag,
 				      const struct once_param *params,
 				      size_t count)
 {
-	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, false };
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, false,
+				   -1 };
 
 	return exec(pg, &sending, sql, params, count);
 }
@@ -247,7 +260,7 @@ const struct once_rows *once__pg_exec_binary(struct once__pg *pg, size_t tag,
 					     const struct once_param *params,
 					     size_t count)
 {
-	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, true };
+	struct sending sending = { ONCE__PG_KIND_EXECUTE, tag, true, true, -1 };
 
 	return exec(pg, &sending, sql, params, count);
 }
@@ -255,7 +268,7 @@ const struct once_rows *once__pg_exec_binary(struct once__pg *pg, size_t tag,
 void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept)
 {
 	struct once__pg_owed owed = { ONCE__PG_KIND_EXECUTE, kept,
-				      ONCE__PG_OURS, NULL };
+				      ONCE__PG_OURS, NULL, -1 };
 
 	if (pg->lost)
 		return;
@@ -269,7 +282,7 @@ void once__pg_send_control(struct once__pg *pg, const char *sql, bool kept)
 void once__pg_breathe(struct once__pg *pg)
 {
 	struct once__pg_owed owed = { ONCE__PG_KIND_SYNC, false, ONCE__PG_OURS,
-				      NULL };
+				      NULL, -1 };
 
 	if (pg->lost)
 		return;

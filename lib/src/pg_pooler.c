@@ -111,7 +111,7 @@ static enum finding begin(struct pair *pair, int at, bool alone)
 	PGconn *conn = pair->conns[at];
 	int before = pair->pids[at];
 
-	if (!PQsendQuery(conn, "BEGIN; SELECT pg_backend_pid()"))
+	if (!PQsendQuery(conn, "BEGIN; SELECT pg_catalog.pg_backend_pid()"))
 		return FINDING_UNCLEAR;
 	if (!is_answered(conn))
 		return alone ? FINDING_UNCLEAR : wait_for_other(pair, at);
@@ -149,7 +149,8 @@ static bool has_pooler(PGconn *conn)
 {
 	int pid = 0;
 
-	if (PQsendQuery(conn, "SELECT pg_backend_pid()") && is_answered(conn))
+	if (PQsendQuery(conn, "SELECT pg_catalog.pg_backend_pid()") &&
+	    is_answered(conn))
 		pid = take_pid(conn);
 	return pid > 0 && pid != PQbackendPID(conn);
 }

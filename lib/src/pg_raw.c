@@ -9,9 +9,10 @@ static const char defer_sql[] =
 	"SET CONSTRAINTS once.commit_guard_released_fkey DEFERRED";
 static const char guard_sql[] =
 	"INSERT INTO once.commit_guard (backend, released) "
-	"VALUES (pg_backend_pid(), -1)";
+	"VALUES (pg_catalog.pg_backend_pid(), -1)";
 static const char release_sql[] =
-	"DELETE FROM once.commit_guard WHERE backend = pg_backend_pid()";
+	"DELETE FROM once.commit_guard WHERE backend = "
+	"pg_catalog.pg_backend_pid()";
 
 /* Beforehand, so that it tells whether the session's statements are still there
  * when the handler is done. */
@@ -28,7 +29,7 @@ static void prepare_release(struct once__pg *pg)
 struct pg_conn *once__pg_enter_raw(struct once__pg *pg)
 {
 	once__pg_send(pg, ONCE__PG_OURS, defer_sql, NULL, 0);
-	once__pg_send(pg, ONCE__PG_OURS, guard_sql, NULL, 0);
+	once__pg_send_exactly(pg, 1, guard_sql, NULL, 0);
 	prepare_release(pg);
 	once__pg_sync(pg);
 	if (pg->failed || pg->lost)

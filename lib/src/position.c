@@ -23,9 +23,11 @@ static const char move_sql[] =
 	"anchor_offset = coalesce(m.anchor_offset, p.anchor_offset), "
 	"anchor_time_ms = coalesce(m.anchor_time_ms, p.anchor_time_ms), "
 	"anchor_hash = coalesce(m.anchor_hash, p.anchor_hash), "
-	"updated_at = now() "
-	"FROM unnest($1::text[], $2::text[], $3::int4[], $4::int8[], "
-	"$5::int8[], $6::int4[], $7::int8[], $8::int8[], $9::bytea[], $10::int8[]) AS m "
+	"updated_at = pg_catalog.now() "
+	"FROM unnest($1::text[], $2::text[], $3::int4[], "
+	"$4::int8[], "
+	"$5::int8[], $6::int4[], $7::int8[], $8::int8[], $9::bytea[], "
+	"$10::int8[]) AS m "
 	"(group_name, topic, partition, from_offset, next_offset, attempts, "
 	"anchor_offset, anchor_time_ms, anchor_hash, tenure) "
 	"WHERE p.group_name = m.group_name AND p.topic = m.topic "
@@ -36,7 +38,8 @@ static const char move_sql[] =
 	"SELECT p.next_offset, p.attempts, EXISTS (SELECT FROM once.position " \
 	"WHERE group_name = $1::text AND topic = $2::text)::int, " \
 	"coalesce(once.has_crashed(p.holder), false)::int, " \
-	"p.anchor_offset, p.anchor_time_ms, encode(p.anchor_hash, 'hex'), " \
+	"p.anchor_offset, p.anchor_time_ms, " \
+	"pg_catalog.encode(p.anchor_hash, 'hex'), " \
 	"p.log_generation, once.is_disowned(p.anchor_hash)::int, " \
 	"p.log_id, p.partition "
 
@@ -54,7 +57,8 @@ static const char take_sql[] =
 
 static const char disown_sql[] =
 	"UPDATE once.position SET anchor_offset = next_offset - 1, "
-	"anchor_time_ms = 0, anchor_hash = decode(repeat('00', 16), 'hex') "
+	"anchor_time_ms = 0, anchor_hash = "
+	"pg_catalog.decode(pg_catalog.repeat('00', 16), 'hex') "
 	"WHERE group_name = $1::text AND topic = $2::text "
 	"AND partition = $3::int4 AND next_offset = $4::int8";
 
@@ -68,7 +72,8 @@ static const char end_tenures_sql[] =
 
 static const char create_sql[] =
 	"INSERT INTO once.position (group_name, topic, partition, next_offset) "
-	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], $4::int8[]) "
+	"SELECT $1::text, $2::text, p.* FROM unnest($3::int4[], "
+	"$4::int8[]) "
 	"AS p ON CONFLICT DO NOTHING";
 
 void once_anchor_of(const struct once_record *record,

@@ -26,48 +26,51 @@ enum {
 /* Other migrations are waited for longer than a table is. */
 static const char lock_sql[] =
 	"SET lock_timeout = '60s'; "
-	"SELECT pg_advisory_lock(hashtextextended('onced migrate', 0)); "
+	"SELECT "
+	"pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('onced "
+	"migrate', 0)); "
 	"SET lock_timeout = '5s'";
 
 static const char exists_sql[] =
-	"SELECT (to_regclass('once.migration') IS NOT NULL)::int";
+	"SELECT (pg_catalog.to_regclass('once.migration') IS NOT NULL)::int";
 
 static const char bootstrap_sql[] =
 	"CREATE SCHEMA IF NOT EXISTS once;"
 	"CREATE TABLE IF NOT EXISTS once.migration ("
 	"version integer PRIMARY KEY, name text NOT NULL, "
 	"checksum text NOT NULL, "
-	"applied_at timestamptz NOT NULL DEFAULT now());"
+	"applied_at timestamptz NOT NULL DEFAULT pg_catalog.now());"
 	"ALTER TABLE once.migration "
 	"ADD COLUMN IF NOT EXISTS least_version integer";
 
 /* Of what was applied after the versions that we know. Null: the migration's
  * own version. */
 static const char least_sql[] =
-	"SELECT coalesce(max(coalesce((to_jsonb(m) ->> 'least_version')::int, "
+	"SELECT coalesce(pg_catalog.max(coalesce((pg_catalog.to_jsonb(m) ->> "
+	"'least_version'::text)::int, "
 	"version)), 0) FROM once.migration AS m WHERE version > $1::int4";
 
 static const char applied_sql[] =
 	"SELECT checksum FROM once.migration WHERE version = $1::int4";
 
 static const char newest_sql[] =
-	"SELECT coalesce(max(version), 0) FROM once.migration";
+	"SELECT coalesce(pg_catalog.max(version), 0) FROM once.migration";
 
 /* What running takes, as docs/roles.sql grants it. */
 static const char lacking_sql[] =
-	"SELECT string_agg(privilege || ' on once.' || name, ', ') "
+	"SELECT pg_catalog.string_agg(pg_catalog.format("
+	"'%s on once.%s'::text, privilege, name), ', '::text) "
 	"FILTER (WHERE place IS NOT NULL), "
-	"string_agg(DISTINCT 'once.' || name, ', ') "
-	"FILTER (WHERE place IS NULL) "
-	"FROM (VALUES ('consumer', 'SELECT'), ('consumer', 'INSERT'), "
-	"('consumer', 'UPDATE'), "
+	"pg_catalog.string_agg(DISTINCT pg_catalog.format('once.%s'::text, "
+	"name), ', '::text) FILTER (WHERE place IS NULL) "
+	"FROM (VALUES ('consumer'::text, 'SELECT'::text), "
+	"('consumer', 'INSERT'), ('consumer', 'UPDATE'), "
 	"('consume_log', 'SELECT'), ('consume_log', 'INSERT'), "
-	"('consume_log', 'UPDATE'), ('consume_log', 'DELETE'), "
+	"('consume_log', 'UPDATE'), "
 	"('consumer_group', 'SELECT'), ('consumer_group', 'INSERT'), "
 	"('consumer_group', 'UPDATE'), ('position', 'SELECT'), "
 	"('position', 'INSERT'), ('position', 'UPDATE'), "
 	"('tenure', 'SELECT'), ('tenure', 'INSERT'), ('tenure', 'UPDATE'), "
-	"('tenure', 'DELETE'), "
 	"('log_identity', 'SELECT'), "
 	"('parked', 'SELECT'), ('parked', 'INSERT'), ('parked', 'UPDATE'), "
 	"('parked', 'DELETE'), ('instance', 'SELECT'), ('instance', 'INSERT'), "
@@ -76,11 +79,21 @@ static const char lacking_sql[] =
 	"('in_hand', 'DELETE'), ('audit', 'INSERT'), "
 	"('commit_guard', 'SELECT'), ('commit_guard', 'INSERT'), "
 	"('commit_guard', 'DELETE')) AS needed (name, privilege) "
-	"CROSS JOIN LATERAL (SELECT to_regclass('once.' || name)::oid) "
-	"AS found (place) "
-	"WHERE place IS NULL OR NOT CASE privilege WHEN 'DELETE' "
-	"THEN has_table_privilege(place, privilege) "
-	"ELSE has_any_column_privilege(place, privilege) END";
+	"CROSS JOIN LATERAL (SELECT pg_catalog.to_regclass(pg_catalog.format("
+	"'once.%s'::text, name))::oid) AS found (place) "
+	"WHERE place IS NULL OR NOT CASE privilege WHEN 'DELETE'::text "
+	"THEN pg_catalog.has_table_privilege(place, privilege) "
+	"ELSE pg_catalog.has_any_column_privilege(place, privilege) END";
+
+/* The functions that delete for it. */
+static const char lacking_functions_sql[] =
+	"SELECT pg_catalog.string_agg(pg_catalog.format("
+	"'EXECUTE on function %s'::text, p.oid::pg_catalog.regprocedure), "
+	"', '::text), NULL FROM pg_catalog.pg_proc AS p "
+	"JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace "
+	"WHERE n.nspname = 'once'::name "
+	"AND p.proname IN ('unclaim', 'clean', 'forget_tenures') "
+	"AND NOT pg_catalog.has_function_privilege(p.oid, 'EXECUTE'::text)";
 
 int once_schema_version(void)
 {
@@ -180,14 +193,14 @@ static enum once_status report_missing(const char *tables,
 	return ONCE_TRANSIENT;
 }
 
-static enum once_status check_rights(struct once__pg *pg,
+static enum once_status check_rights(struct once__pg *pg, const char *sql,
 				     struct once_error *err)
 {
 	const struct once_rows *rows;
 	enum once_status status = ONCE_OK;
 
 	once__pg_begin(pg);
-	rows = once__pg_exec(pg, ONCE__PG_OURS, lacking_sql, ONCE_NO_PARAMS);
+	rows = once__pg_exec(pg, ONCE__PG_OURS, sql, ONCE_NO_PARAMS);
 	if (rows == NULL)
 		status = once__pg_error(pg, err);
 	else if (once_rows_get(rows, 0, 1).data != NULL)
@@ -230,7 +243,11 @@ enum once_status once__schema_check(struct once__pg *pg, struct once_error *err)
 {
 	enum once_status status = once__schema_check_version(pg, err);
 
-	return status == ONCE_OK ? check_rights(pg, err) : status;
+	if (status == ONCE_OK)
+		status = check_rights(pg, lacking_sql, err);
+	if (status == ONCE_OK)
+		status = check_rights(pg, lacking_functions_sql, err);
+	return status == ONCE_OK ? once__schema_check_shape(pg, err) : status;
 }
 
 enum once_status once_schema_check(const char *conninfo, struct once_error *err)
@@ -245,7 +262,8 @@ enum once_status once_schema_check(const char *conninfo, struct once_error *err)
 		return status;
 	status = once__schema_check(pg, err);
 	if (status == ONCE_TRANSIENT && err != NULL &&
-	    strcmp(err->sqlstate, "42P01") == 0)
+	    (strcmp(err->sqlstate, "42P01") == 0 ||
+	     strcmp(err->sqlstate, "55000") == 0))
 		status = err->status = ONCE_CONFIG; /* nothing runs yet */
 	if (status == ONCE_OK)
 		status = once__schema_check_published(pg, err);
@@ -304,7 +322,9 @@ static enum once_status apply(struct once__pg *pg,
 	char checksum[CHECKSUM_SIZE];
 
 	format_checksum(migration, checksum);
-	text_adds(&script, "BEGIN;\n");
+	/* Nobody else's functions, whatever the role's path leads to. */
+	text_adds(&script, "BEGIN;\nSET LOCAL search_path = pg_catalog, "
+			   "pg_temp;\n");
 	text_adds(&script, migration->sql);
 	text_addf(&script,
 		  "\n;INSERT INTO once.migration (version, name, checksum, "

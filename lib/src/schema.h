@@ -8,7 +8,11 @@
  * all versions are named. */
 enum once_status once__schema_check_version(struct once__pg *pg,
 					    struct once_error *err);
-/* The same; and DENIED: the role lacks what running takes. */
+/* TRANSIENT, and SQLSTATE 55000: its tables aren't as the migrations made them,
+ * and what they decide can't be relied on. */
+enum once_status once__schema_check_shape(struct once__pg *pg,
+					  struct once_error *err);
+/* The version and the shape; and DENIED: the role lacks what running takes. */
 enum once_status once__schema_check(struct once__pg *pg,
 				    struct once_error *err);
 

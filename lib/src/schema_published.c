@@ -8,13 +8,14 @@
 
 /* Our tables lose theirs only by somebody's ALTER TABLE. */
 static const char without_identity_sql[] =
-	"SELECT string_agg(DISTINCT 'once.' || c.relname, ', ') "
-	"FROM pg_publication AS p "
-	"JOIN pg_publication_tables AS t ON t.pubname = p.pubname "
-	"JOIN pg_class AS c ON c.relname = t.tablename "
-	"AND c.relnamespace = 'once'::regnamespace "
+	"SELECT pg_catalog.string_agg(DISTINCT 'once.'::text || c.relname::text, ', '::text) "
+	"FROM pg_catalog.pg_publication AS p "
+	"JOIN pg_catalog.pg_publication_tables AS t ON t.pubname = p.pubname "
+	"JOIN pg_catalog.pg_class AS c ON c.relname = t.tablename "
+	"AND c.relnamespace = 'once'::regnamespace::oid "
 	"WHERE t.schemaname = 'once' AND (p.pubupdate OR p.pubdelete) "
-	"AND c.relreplident <> 'f' AND NOT EXISTS (SELECT FROM pg_index AS i "
+	"AND c.relreplident <> 'f' AND NOT EXISTS (SELECT FROM "
+	"pg_catalog.pg_index AS i "
 	"WHERE i.indrelid = c.oid AND (i.indisreplident "
 	"OR (c.relreplident = 'd' AND i.indisprimary)))";
 

@@ -8,12 +8,13 @@
 #include "schema.h"
 
 static const char alive_sql[] =
-	"SELECT host || ', pid ' || pid FROM once.instance "
+	"SELECT host || ', pid ' || pid::text FROM once.instance "
 	"WHERE group_name = $1::text AND once.is_alive(id) LIMIT 1";
 
 static const char read_sql[] =
 	"SELECT n.partition, coalesce(p.next_offset, -1), n.next_offset "
-	"FROM unnest($3::int4[], $4::int8[]) AS n (partition, next_offset) "
+	"FROM unnest($3::int4[], $4::int8[]) AS n (partition, "
+	"next_offset) "
 	"LEFT JOIN once.position AS p ON p.group_name = $1::text "
 	"AND p.topic = $2::text AND p.partition = n.partition ORDER BY 1";
 
@@ -21,12 +22,14 @@ static const char read_sql[] =
 static const char move_sql[] =
 	"INSERT INTO once.position AS p (group_name, topic, partition, "
 	"next_offset, log_generation) "
-	"SELECT $1::text, $2::text, n.* FROM unnest($3::int4[], $4::int8[], "
+	"SELECT $1::text, $2::text, n.* FROM unnest($3::int4[], "
+	"$4::int8[], "
 	"$5::int4[]) AS n ON CONFLICT (group_name, topic, partition) "
 	"DO UPDATE SET next_offset = excluded.next_offset, attempts = 0, "
 	"anchor_offset = NULL, anchor_time_ms = NULL, anchor_hash = NULL, "
-	"log_id = NULL, log_generation = p.log_generation + greatest(excluded.log_generation, "
-	"once.is_disowned(p.anchor_hash)::int4), updated_at = now()";
+	"log_id = NULL, log_generation = p.log_generation + "
+	"greatest(excluded.log_generation, "
+	"once.is_disowned(p.anchor_hash)::int4), updated_at = pg_catalog.now()";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "

@@ -305,8 +305,13 @@ enum once_status once_session_check_schema(struct once_session *session,
 {
 	enum once_status status = once_session_connect(session, err);
 
-	return status == ONCE_OK ? once__schema_check_version(session->pg, err)
-				 : status;
+	if (status == ONCE_OK)
+		status = once__schema_check_version(session->pg, err);
+	if (status == ONCE_OK)
+		status = once__schema_check_shape(session->pg, err);
+	if (status == ONCE_TRANSIENT)
+		disconnect(session); /* connecting again asks again */
+	return status;
 }
 
 void once_session_tend(struct once_session *session)

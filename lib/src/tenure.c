@@ -14,7 +14,7 @@ enum {
 static const char ask_sql[] =
 	"SELECT a.id, coalesce(t.to_offset, p.next_offset, $2::int8), "
 	"(p.tenure IS NULL)::int "
-	"FROM (SELECT DISTINCT unnest($1::int8[]) AS id) AS a "
+	"FROM (SELECT DISTINCT pg_catalog.unnest($1::int8[]) AS id) AS a "
 	"JOIN once.tenure AS t ON t.id = a.id "
 	"LEFT JOIN once.position AS p ON p.group_name = t.group_name "
 	"AND p.topic = t.topic AND p.partition = t.partition "

@@ -19,10 +19,11 @@ enum {
  * target list is worked off from left to right. */
 static const char take_sql[] =
 	"WITH was AS MATERIALIZED "
-	"(SELECT current_setting('lock_timeout') AS value) "
-	"SELECT set_config('lock_timeout', '0', true), "
-	"pg_advisory_xact_lock(hashtextextended('onced turn', $1::int8)), "
-	"set_config('lock_timeout', value, true) FROM was";
+	"(SELECT pg_catalog.current_setting('lock_timeout') AS value) "
+	"SELECT pg_catalog.set_config('lock_timeout', '0', true), "
+	"pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('onced "
+	"turn', $1::int8)), "
+	"pg_catalog.set_config('lock_timeout', value, true) FROM was";
 
 void once__turns_init(struct once__turns *turns)
 {

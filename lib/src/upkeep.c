@@ -33,53 +33,47 @@ static const char settings_sql[] =
 	"SET max_parallel_workers_per_gather = 0; SET lock_timeout = '500ms'";
 
 /* Its name keeps the lock apart from those of instances and migrations. */
-#define LOCK_KEY "hashtextextended('onced cleaner ' || c.id, 0)"
+#define LOCK_KEY "pg_catalog.hashtextextended('onced cleaner ' || c.id::text, 0)"
 
 /* What may go is decided here: a clock that is set during a turn doesn't change
  * it. */
 #define KEPT ONCE__KEEP_SQL("c.id", "nullif($2::int8, 0)")
 
 static const char lock_sql[] =
-	"SELECT c.id, pg_try_advisory_lock(" LOCK_KEY ")::int, keep.ms, "
-	"(extract(epoch FROM now()) * 1000)::int8, "
-	"(extract(epoch FROM c.clock_right_at) * 1000)::int8, "
-	"(now() - keep.ms * interval '1 millisecond')::text "
+	"SELECT c.id, pg_catalog.pg_try_advisory_lock(" LOCK_KEY ")::int, "
+	"keep.ms, "
+	"(extract(epoch FROM pg_catalog.now()) * 1000::numeric)::int8, "
+	"(extract(epoch FROM c.clock_right_at) * 1000::numeric)::int8, "
+	"(pg_catalog.now() - keep.ms::float8 * interval '1 millisecond')::text "
 	"FROM once.consumer AS c CROSS JOIN LATERAL (" KEPT ") AS keep "
 	"WHERE c.scope = $1::text";
 
-static const char unlock_sql[] = "SELECT pg_advisory_unlock(" LOCK_KEY ") "
+static const char unlock_sql[] = "SELECT pg_catalog.pg_advisory_unlock(" LOCK_KEY ") "
 				 "FROM once.consumer AS c "
 				 "WHERE c.id = $1::int8";
 
-/* The rows to look at are chosen, then those to delete locked if that doesn't
- * take a wait. Of the last time it is said how many rows are still there. */
+/* Deleting is the function's: it knows by itself what may go. */
 static const char clean_sql[] =
+	"SELECT c.looked_at, c.free_rows, c.removed, c.last_time, c.left_there "
+	"FROM once.clean($1::int8, $2::timestamptz, $3::timestamptz, "
+	"$4::int8, $5::int8, nullif($6::int8, 0)) AS c";
+
+/* What it would look at, and remove; reading is enough for that. */
+static const char dry_run_sql[] =
 	"WITH old AS MATERIALIZED ("
-	"SELECT ctid AS place, topic, partition, message_offset, consumed_at "
+	"SELECT topic, partition, message_offset, consumed_at "
 	"FROM once.consume_log "
 	"WHERE consumer_id = $1::int8 AND consumed_at >= $2::timestamptz "
-	"AND consumed_at < $3::timestamptz "
-	"ORDER BY consumed_at OFFSET $4::int8 LIMIT $5::int8"
-	"), held AS MATERIALIZED (" ONCE__HELD_SQL(
-		"$1::int8") "), "
-			    "free AS MATERIALIZED ("
-			    "SELECT o.place FROM old AS o LEFT JOIN held AS h "
-			    "USING (topic, partition) WHERE h.next_offset IS NULL "
-			    "OR o.message_offset < h.next_offset"
-			    "), locked AS MATERIALIZED ("
-			    "SELECT ctid AS place FROM once.consume_log "
-			    "WHERE ctid = ANY (ARRAY(SELECT place FROM free WHERE $6::int4 = 0)) "
-			    "AND consumer_id = $1::int8 FOR UPDATE SKIP LOCKED"
-			    "), gone AS ("
-			    "DELETE FROM once.consume_log "
-			    "WHERE ctid = ANY (ARRAY(SELECT place FROM locked)) "
-			    "RETURNING consumed_at"
-			    "), last AS (SELECT max(consumed_at) AS at FROM old) "
-			    "SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM free), "
-			    "(SELECT count(*) FROM gone), last.at, "
-			    "(SELECT count(*) FROM old WHERE consumed_at = last.at) "
-			    "- (SELECT count(*) FROM gone WHERE consumed_at = last.at) "
-			    "FROM last";
+	"AND consumed_at < $3::timestamptz AND $6::int8 IS NOT NULL "
+	"ORDER BY consumed_at OFFSET $4::int8 LIMIT $5::int8), "
+	"held AS MATERIALIZED (" ONCE__HELD_SQL("$1::int8") "), "
+	"last AS (SELECT pg_catalog.max(consumed_at) AS at FROM old) "
+	"SELECT (SELECT pg_catalog.count(*) FROM old), "
+	"(SELECT pg_catalog.count(*) FROM old AS o LEFT JOIN held AS h "
+	"USING (topic, partition) WHERE h.next_offset IS NULL "
+	"OR o.message_offset < h.next_offset), 0, last.at, "
+	"(SELECT pg_catalog.count(*) FROM old WHERE consumed_at = last.at) "
+	"FROM last";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "
@@ -113,7 +107,9 @@ enum once_status once_cleaner_open(const struct once_cleaner_options *options,
 	cleaner->options = *options;
 	cleaner->most_rows = FIRST_ROWS;
 	status = once__pg_open(&session, &cleaner->pg, err);
-	if (status == ONCE_OK)
+	if (status == ONCE_OK && options->dry_run) /* reads, and no more */
+		status = once__schema_check_version(cleaner->pg, err);
+	else if (status == ONCE_OK)
 		status = once__schema_check(cleaner->pg, err);
 	if (status == ONCE_OK)
 		status = once__cleaner_settle(cleaner->pg, err);
@@ -233,13 +229,14 @@ static const struct once_rows *remove_rows(struct once_cleaner *cleaner)
 	char numbers[4][24];
 
 	return once__pg_exec(
-		cleaner->pg, ONCE__PG_OURS, clean_sql,
+		cleaner->pg, ONCE__PG_OURS,
+		options->dry_run ? dry_run_sql : clean_sql,
 		ONCE_PARAMS(once__pg_int8(numbers[0], at->consumer_id),
 			    ONCE_TEXT(bytes_text(at->time)),
 			    ONCE_TEXT(bytes_text(at->until)),
 			    once__pg_int8(numbers[1], at->left_behind),
 			    once__pg_int8(numbers[2], cleaner->most_rows),
-			    once__pg_int8(numbers[3], options->dry_run != 0)));
+			    once__pg_int8(numbers[3], options->retention_ms)));
 }
 
 static void write_down(struct once_cleaner *cleaner, int64_t removed)

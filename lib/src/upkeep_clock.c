@@ -32,7 +32,7 @@ enum {
 };
 
 static const char right_sql[] = "UPDATE once.consumer SET clock_right_at = "
-				"now() WHERE id = $1::int8";
+				"pg_catalog.now() WHERE id = $1::int8";
 
 static const char audit_sql[] =
 	"INSERT INTO once.audit (person, command, subject, rows_changed) "

@@ -9,18 +9,21 @@
 /* How far each partition may be cleaned: the least position of the groups that
  * read under a scope. Of a scope nobody of whom is known it is anybody's. */
 #define ONCE__HELD_SQL(consumer_id) \
-	"SELECT p.topic, p.partition, min(p.next_offset) AS next_offset " \
+	"SELECT p.topic, p.partition, pg_catalog.min(p.next_offset) AS " \
+	"next_offset " \
 	"FROM once.position AS p WHERE p.group_name IN (" \
 	"SELECT g.group_name FROM once.consumer_group AS g " \
 	"WHERE g.consumer_id = " consumer_id ") OR NOT EXISTS (" \
-	"SELECT FROM once.consumer_group AS g WHERE g.consumer_id = " consumer_id \
+	"SELECT FROM once.consumer_group AS g WHERE g.consumer_id = " \
+	"" consumer_id \
 	") GROUP BY p.topic, p.partition"
 
 /* How long the rows of a scope are kept: the longest that one of its groups, or
  * `own`, has said; -1: for ever; null: nobody has. */
 #define ONCE__KEEP_SQL(consumer_id, own) \
-	"SELECT CASE WHEN least(min(g.retention_ms), " own ") < 0 THEN -1 " \
-	"ELSE greatest(max(g.retention_ms), " own ") END AS ms " \
+	"SELECT CASE WHEN least(pg_catalog.min(g.retention_ms), " own ") < " \
+	"0 THEN -1 " \
+	"ELSE greatest(pg_catalog.max(g.retention_ms), " own ") END AS ms " \
 	"FROM once.consumer_group AS g WHERE g.consumer_id = " consumer_id
 
 enum {

@@ -16,18 +16,23 @@
  * at. */
 static const char read_sql[] =
 	"WITH noted AS MATERIALIZED ("
-	"SELECT n.id, n.share FROM pg_stats AS s CROSS JOIN LATERAL unnest("
+	"SELECT n.id, n.share FROM pg_catalog.pg_stats AS s CROSS JOIN "
+	"LATERAL unnest("
 	"s.most_common_vals::text::int8[], s.most_common_freqs) AS n "
 	"(id, share) WHERE s.schemaname = 'once' "
 	"AND s.tablename = 'consume_log' AND s.attname = 'consumer_id'"
 	"), size AS MATERIALIZED ("
-	"SELECT reltuples::float8 AS rows, (SELECT 1 - coalesce(sum(share), 0) "
-	"FROM noted) AS rest FROM pg_class "
-	"WHERE oid = 'once.consume_log'::regclass) "
+	"SELECT reltuples::float8 AS rows, (SELECT 1::real - "
+	"coalesce(pg_catalog.sum(share), 0) "
+	"FROM noted) AS rest FROM pg_catalog.pg_class "
+	"WHERE oid = 'once.consume_log'::regclass::oid) "
 	"SELECT c.scope, few.rows, "
-	"greatest(few.rows, size.rows * coalesce(noted.share, size.rest))::int8, "
-	"(extract(epoch FROM now() - first.at) * 1000)::int8, "
-	"(extract(epoch FROM now() - due.at) * 1000)::int8 - keep.ms "
+	"greatest(few.rows, size.rows * coalesce(noted.share, "
+	"size.rest))::int8, "
+	"(extract(epoch FROM pg_catalog.now() - first.at) * "
+	"1000::numeric)::int8, "
+	"(extract(epoch FROM pg_catalog.now() - due.at) * "
+	"1000::numeric)::int8 - keep.ms "
 	"FROM once.consumer AS c CROSS JOIN size "
 	"CROSS JOIN LATERAL (SELECT CASE WHEN c.scope = ANY ($2::text[]) "
 	"THEN nullif($1::int8, 0) END AS ms) AS own "
@@ -36,18 +41,22 @@ static const char read_sql[] =
 	"LEFT JOIN LATERAL (SELECT l.consumed_at AS at "
 	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
 	"ORDER BY l.consumed_at LIMIT 1) AS first ON true "
-	"LEFT JOIN LATERAL (SELECT min(o.consumed_at) AS at FROM ("
+	"LEFT JOIN LATERAL (SELECT pg_catalog.min(o.consumed_at) AS at FROM ("
 	"SELECT l.topic, l.partition, l.message_offset, l.consumed_at "
 	"FROM once.consume_log AS l WHERE l.consumer_id = c.id "
 	"AND keep.ms >= 0 "
-	"AND l.consumed_at < now() - keep.ms * interval '1 millisecond' "
+	"AND l.consumed_at < pg_catalog.now() - keep.ms::float8 * interval '1 "
+	"millisecond' "
 	"ORDER BY l.consumed_at LIMIT 1000) AS o "
 	"LEFT JOIN (" ONCE__HELD_SQL(
 		"c.id") ") AS h USING (topic, partition) "
-			"WHERE h.next_offset IS NULL OR o.message_offset < h.next_offset) "
+			"WHERE h.next_offset IS NULL OR o.message_offset < "
+			"h.next_offset) "
 			"AS due ON true "
-			"CROSS JOIN LATERAL (SELECT count(*) AS rows FROM ("
-			"SELECT FROM once.consume_log AS l WHERE l.consumer_id = c.id "
+			"CROSS JOIN LATERAL (SELECT pg_catalog.count(*) AS "
+			"rows FROM ("
+			"SELECT FROM once.consume_log AS l WHERE "
+			"l.consumer_id = c.id "
 			"ORDER BY l.consumed_at LIMIT 10000) AS l) AS few "
 			"ORDER BY c.scope";
 
@@ -58,7 +67,7 @@ enum {
 /* The group's processes that were started before they last read under the
  * scope: those started since have other routes. */
 static const char foreign_sql[] =
-	"SELECT (SELECT i.host || ', pid ' || i.pid || ', of group ' "
+	"SELECT (SELECT i.host || ', pid ' || i.pid::text || ', of group ' "
 	"|| i.group_name FROM once.consumer_group AS g "
 	"JOIN once.instance AS i ON i.group_name = g.group_name "
 	"AND i.started_at <= g.seen_at WHERE g.consumer_id = c.id "
@@ -128,6 +137,60 @@ enum once_status once_cleaner_read(struct once_cleaner *cleaner,
 	for (size_t row = 0; rows != NULL && row < once_rows_count(rows); row++)
 		tell_row(cleaner, rows, row, told, arg);
 	once__pg_rollback(cleaner->pg);
+	return status;
+}
+
+/* By the index parked_count alone. */
+static const char parked_sql[] =
+	"SELECT pg_catalog.count(*) FILTER (WHERE p.state = 'waiting'), "
+	"pg_catalog.count(*) FILTER (WHERE p.state = 'dead') "
+	"FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY "
+	"AS r (scope, group_name, route, n) "
+	"LEFT JOIN once.consumer AS c ON c.scope = r.scope "
+	"LEFT JOIN LATERAL (SELECT o.state FROM once.parked AS o "
+	"WHERE o.consumer_id = c.id AND o.group_name = r.group_name "
+	"AND o.route = r.route UNION ALL SELECT a.state FROM once.parked AS a "
+	"WHERE a.consumer_id = c.id AND a.group_name = '' AND a.route = '') "
+	"AS p ON true "
+	"GROUP BY r.n ORDER BY r.n";
+
+static void take_counts(const struct once_rows *rows, size_t count,
+			struct once_parked_count *counts)
+{
+	for (size_t i = 0; i < count && i < once_rows_count(rows); i++) {
+		counts[i].waiting = once__rows_int64(rows, i, 0);
+		counts[i].dead = once__rows_int64(rows, i, 1);
+	}
+}
+
+enum once_status once_cleaner_count_parked(
+	struct once_cleaner *cleaner, const struct once_parked_place *places,
+	size_t count, struct once_parked_count *ret_counts,
+	struct once_error *err)
+{
+	struct once__pg_array columns[3] = { 0 };
+	const struct once_rows *rows;
+	enum once_status status = ONCE_OK;
+
+	for (size_t i = 0; i < 3; i++)
+		once__pg_array_init(&columns[i], ONCE__PG_TEXT);
+	for (size_t i = 0; i < count; i++) {
+		once__pg_array_add(&columns[0], bytes_text(places[i].scope));
+		once__pg_array_add(&columns[1], bytes_text(places[i].group));
+		once__pg_array_add(&columns[2], bytes_text(places[i].route));
+	}
+	once__pg_begin(cleaner->pg);
+	rows = once__pg_exec(cleaner->pg, ONCE__PG_OURS, parked_sql,
+			     ONCE_PARAMS(once__pg_array_param(&columns[0]),
+					 once__pg_array_param(&columns[1]),
+					 once__pg_array_param(&columns[2])));
+	if (rows == NULL)
+		status = once__pg_error(cleaner->pg, err);
+	else
+		take_counts(rows, count, ret_counts);
+	once__pg_rollback(cleaner->pg);
+	for (size_t i = 0; i < 3; i++)
+		once__pg_array_fini(&columns[i]);
 	return status;
 }
 

@@ -12,19 +12,7 @@
 /* They are all groups', so the longest retention of all counts. Few: there is
  * one for each time that a partition changes hands. One that was taken off its
  * position has no end, but a next one. */
-static const char forget_sql[] =
-	"DELETE FROM once.tenure WHERE id = ANY (ARRAY("
-	"SELECT t.id FROM once.tenure AS t CROSS JOIN (SELECT now() "
-	"- greatest($1::int8, max(CASE WHEN g.retention_ms < 0 "
-	"THEN " THIRTY_DAYS_MS " ELSE g.retention_ms END)) "
-	"* interval '1 millisecond' AS at "
-	"FROM once.consumer_group AS g) AS old "
-	"WHERE t.began_at < old.at AND (t.group_name IS NULL "
-	"AND t.to_offset IS NOT NULL OR EXISTS (SELECT FROM once.tenure AS n "
-	"WHERE n.group_name = t.group_name AND n.topic = t.topic "
-	"AND n.partition = t.partition AND n.began_at > t.began_at "
-	"AND n.began_at < old.at)) "
-	"ORDER BY t.began_at LIMIT 1000 FOR UPDATE OF t SKIP LOCKED))";
+static const char forget_sql[] = "SELECT once.forget_tenures($1::int8)";
 
 enum once_status once__cleaner_forget_tenures(struct once_cleaner *cleaner,
 					      struct once_error *err)

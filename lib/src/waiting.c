@@ -27,7 +27,8 @@ enum {
 	"AND p.state = 'waiting' "
 
 static const char due_sql[] =
-	"SELECT ceil(extract(epoch FROM min(d.retry_at) - now()) * 1000)::int8 "
+	"SELECT pg_catalog.ceil(extract(epoch FROM pg_catalog.min(d.retry_at) "
+	"- pg_catalog.now()) * 1000::numeric)::int8 "
 	"FROM " PLACES " CROSS JOIN LATERAL (SELECT p.retry_at " WAITS_THERE
 	"ORDER BY p.retry_at LIMIT 1) AS d";
 
@@ -35,21 +36,24 @@ static const char due_sql[] =
  * and none that is locked hides another. Each time in another order, so that no
  * route's backlog comes before all of another's. */
 static const char pick_sql[] =
-	"SELECT d.* FROM (SELECT * FROM " PLACES " ORDER BY random()) AS r "
+	"SELECT d.* FROM (SELECT * FROM " PLACES " ORDER BY "
+	"pg_catalog.random()) AS r "
 	"CROSS JOIN LATERAL (SELECT p.topic, p.partition, p.message_offset, "
-	"p.message_time_ms, p.attempts, encode(p.key, 'hex'), "
-	"encode(p.value, 'hex'), p.log_generation, r.n " WAITS_THERE
-	"AND p.retry_at <= now() ORDER BY p.retry_at LIMIT 1 "
+	"p.message_time_ms, p.attempts, pg_catalog.encode(p.key, 'hex'), "
+	"pg_catalog.encode(p.value, 'hex'), p.log_generation, r.n " WAITS_THERE
+	"AND p.retry_at <= pg_catalog.now() ORDER BY p.retry_at LIMIT 1 "
 	"FOR UPDATE OF p SKIP LOCKED) AS d LIMIT 1";
 
 static const char headers_sql[] =
-	"SELECT encode(h.name, 'hex'), encode(h.value, 'hex') "
+	"SELECT pg_catalog.encode(h.name, 'hex'), pg_catalog.encode(h.value, "
+	"'hex') "
 	"FROM once.parked, unnest(header_names, header_values) "
 	"WITH ORDINALITY AS h (name, value, n) " ONCE__THIS_PARKED
 	"ORDER BY h.n";
 
 static const char postpone_sql[] =
-	"UPDATE once.parked SET retry_at = now() + $7::int8 * interval '1 ms' " ONCE__THIS_PARKED
+	"UPDATE once.parked SET retry_at = pg_catalog.now() + "
+	"$7::int8::float8 * interval '1 ms' " ONCE__THIS_PARKED
 	" AND state = 'waiting'";
 
 /* ---- a row as a message ---- */

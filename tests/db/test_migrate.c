@@ -35,7 +35,7 @@ static void count_applied(void *arg, int version, const char *name, int applied,
 {
 	ck_assert_int_gt(version, 0);
 	ck_assert_ptr_nonnull(name);
-	ck_assert_ptr_nonnull(strstr(sql, " TABLE "));
+	ck_assert_ptr_nonnull(strstr(sql, " once."));
 	*(int *)arg += applied;
 }
 
@@ -241,40 +241,34 @@ END_TEST
 
 static char role[64];
 
-/* psql's :"role" in its place. */
-static void create_role(void)
+/* It can be run again. */
+static void run_roles_sql(void)
 {
 	char path[1024];
-	char *sql;
-	char *rest;
+	char role_variable[128];
+	char operator_variable[128];
 
 	snprintf(path, sizeof(path), "%s/docs/roles.sql",
 		 getenv("ONCE_TEST_SOURCE"));
-	sql = read_file(path);
-	ck_assert_ptr_nonnull(sql);
-	snprintf(role, sizeof(role), "once_test_role_%d", (int)getpid());
-	rest = sql;
-	for (char *at = strtok_r(rest, ";", &rest); at != NULL;
-	     at = strtok_r(NULL, ";", &rest)) {
-		char *mark = strstr(at, ":\"role\"");
-		char statement[1024];
+	snprintf(role_variable, sizeof(role_variable), "role=%s", role);
+	snprintf(operator_variable, sizeof(operator_variable),
+		 "operator=%s_person", role);
+	pg_fixture_psql(&pg, path, role_variable, operator_variable);
+}
 
-		if (mark == NULL)
-			continue;
-		snprintf(statement, sizeof(statement), "%.*s%s%s",
-			 (int)(mark - at), at, role,
-			 mark + strlen(":\"role\""));
-		pg_fixture_run(&pg, statement);
-	}
-	free(sql);
+static void create_role(void)
+{
+	snprintf(role, sizeof(role), "once_test_role_%d", (int)getpid());
+	run_roles_sql();
 }
 
 static void drop_role(void)
 {
-	char sql[256];
+	char sql[320];
 
-	snprintf(sql, sizeof(sql), "DROP OWNED BY %s; DROP ROLE %s", role,
-		 role);
+	snprintf(sql, sizeof(sql),
+		 "DROP OWNED BY %s, %s_person; DROP ROLE %s, %s_person", role,
+		 role, role, role);
 	pg_fixture_run(&pg, sql);
 }
 
@@ -386,6 +380,165 @@ START_TEST(a_grant_that_is_missing_is_denied)
 }
 END_TEST
 
+/* ---- what the role can't do ---- */
+
+static const char *const forbidden[] = {
+	"DELETE FROM once.consume_log",
+	"UPDATE once.consume_log SET msg_id = 'other'",
+	"UPDATE once.consume_log SET consumed_at = now()",
+	"INSERT INTO once.consume_log (consumer_id, msg_id, topic, partition, "
+	"message_offset, consumed_at) VALUES (1, 'x', 't', 0, 0, now())",
+	"TRUNCATE once.consume_log",
+	"DELETE FROM once.position",
+	"UPDATE once.position SET group_name = 'other'",
+	"DELETE FROM once.tenure",
+	"UPDATE once.parked SET value = ''",
+	"UPDATE once.audit SET person = 'nobody'",
+	"INSERT INTO once.audit (database_role, person, command, subject, "
+	"rows_changed) VALUES ('postgres', 'p', 'c', 's', 0)",
+	"SELECT once.set_position('g', 't', 0, 0)",
+};
+
+START_TEST(a_role_that_may_run_may_not_change_the_past)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "SET ROLE %s; DO $$ BEGIN EXECUTE %s%s%s; "
+		 "RAISE 'it may'; EXCEPTION WHEN insufficient_privilege "
+		 "THEN NULL; END $$; RESET ROLE",
+		 role, "$s$", forbidden[_i], "$s$");
+	pg_fixture_run(&pg, sql);
+}
+END_TEST
+
+/* Whatever it asks for. */
+START_TEST(a_role_that_may_run_removes_no_claim_that_may_be_asked_for)
+{
+	struct mail mail;
+	char sql[512];
+
+	mail_init(&mail, 3);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	pg_fixture_run(&pg, "UPDATE once.consumer_group SET retention_ms = 0; "
+			    "INSERT INTO once.consumer_group (consumer_id, "
+			    "group_name, retention_ms) SELECT id, 'other', "
+			    "3600000 FROM once.consumer");
+	snprintf(
+		sql, sizeof(sql),
+		"SET ROLE %s; SELECT once.clean(c.id, '-infinity', 'infinity', "
+		"0, 1000, 1) FROM once.consumer AS c; "
+		"DO $$ BEGIN PERFORM once.unclaim(id, '{m0,m1,m2}') "
+		"FROM once.consumer; RAISE 'it may'; EXCEPTION WHEN "
+		"object_not_in_prerequisite_state THEN NULL; END $$; "
+		"RESET ROLE",
+		role);
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.consume_log"),
+		3);
+	pg_fixture_run(&pg, "UPDATE once.consume_log "
+			    "SET consumed_at = now() - interval '2 hours'");
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(
+		trial_count(&trial, "SELECT count(*) FROM once.consume_log"),
+		0);
+}
+END_TEST
+
+START_TEST(the_audit_has_the_databases_word_on_who_it_was)
+{
+	char sql[256];
+
+	snprintf(
+		sql, sizeof(sql),
+		"SET ROLE %s; INSERT INTO once.audit (person, command, "
+		"subject, rows_changed) VALUES ('me', 'c', 's', 0); RESET ROLE",
+		role);
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(trial_count(&trial,
+				     "SELECT count(*) FROM once.audit "
+				     "WHERE database_role = session_user"),
+			 1);
+}
+END_TEST
+
+/* The next version's processes come before docs/roles.sql is run again. */
+START_TEST(who_could_run_before_a_migration_can_run_after_it)
+{
+	char sql[640];
+
+	snprintf(sql, sizeof(sql),
+		 "DROP FUNCTION once.unclaim, once.clean, once.forget_tenures; "
+		 "DROP INDEX once.parked_count; "
+		 "DELETE FROM once.migration WHERE version >= 7; "
+		 "GRANT DELETE ON once.consume_log, once.tenure TO %s",
+		 role);
+	pg_fixture_run(&pg, sql);
+	ck_assert_int_eq(once_schema_check(conninfo_of_role(), &err),
+			 ONCE_CONFIG);
+	ck_assert_int_gt(migrate(0), 0);
+	ck_assert_msg(once_schema_check(conninfo_of_role(), &err) == ONCE_OK,
+		      "%s", err.text);
+	run_roles_sql();
+	ck_assert_msg(once_schema_check(conninfo_of_role(), &err) == ONCE_OK,
+		      "%s", err.text);
+	snprintf(sql, sizeof(sql),
+		 "SELECT has_table_privilege('%s', 'once.consume_log', "
+		 "'DELETE')::int",
+		 role);
+	ck_assert_int_eq(trial_count(&trial, sql), 0);
+}
+END_TEST
+
+static const char give_away_sql[] =
+	"DO $$ DECLARE owner text := current_setting('test.owner'); "
+	"t regclass; f regprocedure; BEGIN "
+	"EXECUTE format('CREATE ROLE %I', owner); "
+	"FOR t IN SELECT oid FROM pg_class WHERE relkind = 'r' "
+	"AND relnamespace = 'once'::regnamespace LOOP "
+	"EXECUTE format('ALTER TABLE %s OWNER TO %I', t, owner); END LOOP; "
+	"FOR f IN SELECT oid FROM pg_proc "
+	"WHERE pronamespace = 'once'::regnamespace LOOP "
+	"EXECUTE format('ALTER FUNCTION %s OWNER TO %I', f, owner); END LOOP; "
+	"EXECUTE format('ALTER SCHEMA once OWNER TO %I', owner); END $$";
+
+static const char take_back_sql[] =
+	"DO $$ DECLARE owner text := current_setting('test.owner'); BEGIN "
+	"EXECUTE format('REASSIGN OWNED BY %I TO CURRENT_USER', owner); "
+	"EXECUTE format('DROP OWNED BY %I', owner); "
+	"EXECUTE format('DROP ROLE %I', owner); END $$";
+
+/* As an owner that may not create roles, with those that somebody has made. */
+START_TEST(roles_that_exist_are_used_by_who_may_create_none)
+{
+	char conninfo[sizeof(pg.conninfo)];
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "SET test.owner = '%s_owner'", role);
+	pg_fixture_run(&pg, sql);
+	pg_fixture_run(&pg, give_away_sql);
+	memcpy(conninfo, pg.conninfo, sizeof(conninfo));
+	snprintf(pg.conninfo, sizeof(pg.conninfo),
+		 "%.400s options='-c role=%s_owner'", conninfo, role);
+	run_roles_sql();
+	memcpy(pg.conninfo, conninfo, sizeof(conninfo));
+	pg_fixture_run(&pg, take_back_sql);
+}
+END_TEST
+
+/* Row level security that applies to the role hides claims from it. */
+START_TEST(row_level_security_that_hides_claims_is_a_fault)
+{
+	pg_fixture_run(&pg, "ALTER TABLE once.consume_log "
+			    "ENABLE ROW LEVEL SECURITY");
+	ck_assert_int_eq(once_schema_check(conninfo_of_role(), &err),
+			 ONCE_CONFIG);
+	ck_assert_ptr_nonnull(strstr(err.text, "row level security"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("migrate");
@@ -412,6 +565,16 @@ int main(void)
 	tcase_add_test(roles, a_role_that_may_run_can_run);
 	tcase_add_test(roles, a_role_that_may_run_may_not_migrate);
 	tcase_add_loop_test(roles, a_grant_that_is_missing_is_denied, 0, 5);
+	tcase_add_loop_test(roles, a_role_that_may_run_may_not_change_the_past,
+			    0, sizeof(forbidden) / sizeof(forbidden[0]));
+	tcase_add_test(
+		roles,
+		a_role_that_may_run_removes_no_claim_that_may_be_asked_for);
+	tcase_add_test(roles, the_audit_has_the_databases_word_on_who_it_was);
+	tcase_add_test(roles,
+		       who_could_run_before_a_migration_can_run_after_it);
+	tcase_add_test(roles, roles_that_exist_are_used_by_who_may_create_none);
+	tcase_add_test(roles, row_level_security_that_hides_claims_is_a_fault);
 	suite_add_tcase(suite, roles);
 	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "trial.h"
 
 #include <once/parked.h>
+#include <once/upkeep.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -673,6 +674,87 @@ START_TEST(a_dry_run_counts_and_changes_nothing)
 }
 END_TEST
 
+/* ---- how many ---- */
+
+/* Two groups that share a scope, which is named after neither. */
+static void park_of_two_groups(void)
+{
+	park(7);
+	pg_fixture_run(&trial.pg,
+		       "UPDATE once.consumer SET scope = 'shared' "
+		       "WHERE scope = 'g/a'; "
+		       "UPDATE once.parked SET group_name = CASE "
+		       "WHEN message_offset < 3 THEN 'g' "
+		       "WHEN message_offset < 5 THEN 'h' ELSE '' END, "
+		       "route = CASE WHEN message_offset < 5 THEN 'a' "
+		       "ELSE '' END");
+}
+
+static void add_parked(void *arg, const char *section, const char *const *names,
+		       const char *const *values, size_t count)
+{
+	int64_t *sums = arg; /* of group g, and rows of the log */
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], "count") == 0 &&
+		    strcmp(section, "parked") == 0 &&
+		    strcmp(values[i + 1], "g") == 0)
+			sums[0] += atoll(values[i]);
+		if (strcmp(section, "log") == 0 &&
+		    strcmp(names[i], "rows") == 0 && values[i] != NULL)
+			sums[1] = atoll(values[i]);
+	}
+}
+
+START_TEST(what_is_parked_for_a_group_is_told_under_whatever_scope)
+{
+	int64_t sums[2] = { 0, -1 };
+	struct mail mail;
+
+	park_of_two_groups();
+	mail_init(&mail, 5);
+	trial_run(&trial, &mail, ONCE_OK);
+	mail_fini(&mail);
+	ck_assert_int_eq(once_overview(trial.pg.conninfo, "g", add_parked, sums,
+				       &trial.err),
+			 ONCE_OK);
+	ck_assert_int_eq(sums[0], 3);
+	ck_assert_int_eq(sums[1], 5); /* nobody has analyzed it */
+}
+END_TEST
+
+START_TEST(what_is_parked_is_counted_for_each_route_by_an_index)
+{
+	static const struct once_parked_place places[] = {
+		{ "shared", "g", "a" },
+		{ "shared", "h", "a" },
+		{ "shared", "g", "b" },
+		{ "unknown", "g", "a" },
+	};
+	static const char plan[] =
+		"SELECT (pg_stat_force_next_flush() IS NOT NULL)::int "
+		"+ (SELECT idx_scan FROM pg_stat_user_indexes "
+		"WHERE indexrelname = 'parked_count')";
+	struct once_cleaner_options options = { .conninfo = trial.pg.conninfo };
+	struct once_cleaner *cleaner = NULL;
+	struct once_parked_count counts[4];
+
+	park_of_two_groups();
+	ck_assert_int_eq(once_cleaner_open(&options, &cleaner, &trial.err),
+			 ONCE_OK);
+	ck_assert_int_eq(once_cleaner_count_parked(cleaner, places, 4, counts,
+						   &trial.err),
+			 ONCE_OK);
+	once_cleaner_close(cleaner);
+	ck_assert_int_eq(counts[0].dead, 3 + 2);
+	ck_assert_int_eq(counts[1].dead, 2 + 2);
+	ck_assert_int_eq(counts[2].dead, 2);
+	ck_assert_int_eq(counts[3].dead, 0);
+	ck_assert_int_eq(counts[0].waiting, 0);
+	ck_assert_int_gt(count(plan), 1);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("parked_admin");
@@ -712,6 +794,10 @@ int main(void)
 		       waiting_messages_are_discarded_only_if_that_is_said);
 	tcase_add_test(tests, many_are_discarded_in_bounded_transactions);
 	tcase_add_test(tests, a_dry_run_counts_and_changes_nothing);
+	tcase_add_test(tests,
+		       what_is_parked_for_a_group_is_told_under_whatever_scope);
+	tcase_add_test(tests,
+		       what_is_parked_is_counted_for_each_route_by_an_index);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -223,7 +223,9 @@ static void prepare(const char *what)
 		pg_fixture_run(&trial.pg,
 			       "GRANT ALL ON SCHEMA once, here TO "
 			       "pg_read_all_data; GRANT ALL ON ALL TABLES IN "
-			       "SCHEMA once, here TO pg_read_all_data");
+			       "SCHEMA once, here TO pg_read_all_data; "
+			       "GRANT ALL ON ALL FUNCTIONS IN SCHEMA once TO "
+			       "pg_read_all_data");
 }
 
 START_TEST(whatever_a_database_brings_the_outcome_is_the_same)

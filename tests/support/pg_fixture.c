@@ -6,6 +6,7 @@
  */
 #include "pg_fixture.h"
 
+#include "process.h"
 #include "servers.h"
 
 #include <check.h>
@@ -155,6 +156,19 @@ void pg_fixture_restore(struct pg_fixture *pg)
 void pg_fixture_run(struct pg_fixture *pg, const char *sql)
 {
 	PQclear(run(pg->conn, sql));
+}
+
+void pg_fixture_psql(struct pg_fixture *pg, const char *path,
+		     const char *variable, const char *other_variable)
+{
+	const char *argv[] = { "psql", "-Xq",    "-d", pg->conninfo,
+			       "-v",   variable, "-v", other_variable,
+			       "-f",   path,     NULL };
+	const struct process_options options = { .argv = argv };
+	struct once_error err = { 0 };
+	int code = process_run(&options, 30000, &err);
+
+	ck_assert_msg(code == 0, "psql -f %s: %d %s", path, code, err.text);
 }
 
 char *pg_fixture_get_text(struct pg_fixture *pg, const char *sql)

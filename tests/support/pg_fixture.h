@@ -38,6 +38,9 @@ void pg_fixture_restore(struct pg_fixture *pg);
 
 /* One or several statements. */
 void pg_fixture_run(struct pg_fixture *pg, const char *sql);
+/* A file that psql understands, with two variables, "name=value". */
+void pg_fixture_psql(struct pg_fixture *pg, const char *path,
+		     const char *variable, const char *other_variable);
 /* The first value of the first row: a number, */
 int64_t pg_fixture_get_int64(struct pg_fixture *pg, const char *sql);
 /* or a text; NULL for SQL's NULL. The caller's. */

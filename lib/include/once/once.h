@@ -600,16 +600,6 @@ ONCE_API enum once_status once_seek(const struct once_seek_options *options,
 
 /* ---- looking at it ---- */
 
-struct once_parked_count {
-	int64_t waiting;
-	int64_t dead;
-};
-
-/* `ret_counts`: one for each of the session's routes. */
-ONCE_API enum once_status once_session_count_parked(
-	struct once_session *session, struct once_parked_count *ret_counts,
-	struct once_error *err) ONCE_MUST_CHECK;
-
 /* Told row by row what the database says of a group. `section` is "position",
  * "parked" or "log"; names and values are text, and end with the call. */
 typedef void once_overview_f(void *arg, const char *section,

@@ -107,7 +107,28 @@ ONCE_API enum once_status once_cleaner_read(
 	struct once_cleaner *cleaner, once_log_reading_f *told, void *arg,
 	struct once_error *err) ONCE_MUST_CHECK;
 
-/* The same in a session of its own, which needs no right to remove anything. */
+/* Whose parked messages: those for a route of a group, and those that any route
+ * of the scope may take. */
+struct once_parked_place {
+	const char *scope;
+	const char *group;
+	const char *route;
+};
+
+struct once_parked_count {
+	int64_t waiting;
+	int64_t dead;
+};
+
+/* `ret_counts`: one for each place. It reads an index, not the messages; of a
+ * million it takes a while, so not in a session that handles messages. */
+ONCE_API enum once_status once_cleaner_count_parked(
+	struct once_cleaner *cleaner, const struct once_parked_place *places,
+	size_t count, struct once_parked_count *ret_counts,
+	struct once_error *err) ONCE_MUST_CHECK;
+
+/* once_cleaner_read() in a session of its own, which needs no right to remove
+ * anything. */
 ONCE_API enum once_status once_log_read(
 	const struct once_cleaner_options *options, once_log_reading_f *told,
 	void *arg, struct once_error *err) ONCE_MUST_CHECK;
