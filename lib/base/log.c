@@ -4,9 +4,8 @@
 
 #include "bytes.h"
 #include "clock.h"
-#include "text.h"
+#include "log_impl.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,20 +64,33 @@ static void add_field(struct text *line, const struct log_field *field)
 	}
 }
 
-static void write_line(struct text *line)
+void log_add_fields(struct text *line, const struct log_field *fields)
 {
-	text_adds(line, "\n");
-	if (!line->broken && write(STDERR_FILENO, line->data, line->size) < 0)
+	for (; fields != NULL && fields->key != NULL; fields++)
+		add_field(line, fields);
+}
+
+void log_write(enum log_level level, const char *message, const char *added,
+	       const struct log_field *more)
+{
+	static const char *const words[] = { "error", "warning", "info",
+					     "debug" };
+	scoped_text struct text line = { 0 };
+
+	add_time(&line);
+	text_addf(&line, " level=%s msg=", words[level]);
+	text_add_json(&line, bytes_text(message));
+	text_adds(&line, added == NULL ? "" : added);
+	log_add_fields(&line, more);
+	text_adds(&line, "\n");
+	if (!line.broken && write(STDERR_FILENO, line.data, line.size) < 0)
 		return; /* nowhere left to say it */
 }
 
 void log_line(enum log_level level, const struct log_field *fields,
 	      const char *fmt, ...)
 {
-	static const char *const words[] = { "error", "warning", "info",
-					     "debug" };
-	scoped_text struct text line = { 0 };
-	char message[1024];
+	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
 	if (!log_enabled(level))
@@ -86,11 +98,5 @@ void log_line(enum log_level level, const struct log_field *fields,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-
-	add_time(&line);
-	text_addf(&line, " level=%s msg=", words[level]);
-	text_add_json(&line, bytes_text(message));
-	for (; fields != NULL && fields->key != NULL; fields++)
-		add_field(&line, fields);
-	write_line(&line);
+	log_write(level, message, NULL, fields);
 }

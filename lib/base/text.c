@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include "bytes.h"
+#include "readable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,7 +85,16 @@ void text_add_json(struct text *text, struct once_bytes bytes)
 
 	text_adds(text, "\"");
 	for (size_t i = 0; i < bytes.size; i++) {
-		if (!utf8 && at[i] >= 0x80)
+		size_t begin = i;
+
+		while (utf8 && i < bytes.size && at[i] >= 0x7F)
+			i++;
+		if (i > begin)
+			readable_add_json(text,
+					  bytes_of(at + begin, i - begin));
+		if (i == bytes.size)
+			break;
+		if (at[i] >= 0x80)
 			text_adds(text, "\\ufffd");
 		else
 			add_json_byte(text, at[i]);
