@@ -200,7 +200,7 @@ static void check_memory(struct kafka_check *check,
 	for (size_t i = 0; i < check->topic_count; i++)
 		partitions += (size_t)find_topic(metadata, check->topics[i])
 				      ->partition_cnt;
-	kafka_memory_divide(check->cfg, partitions, &memory);
+	kafka_memory_divide(check->cfg, partitions, false, &memory);
 	if (kafka_memory_check(check->cfg, &memory, &err) != ONCE_OK)
 		kafka_check_tell(check, ONCE_CONFIG, "%s", err.text);
 }

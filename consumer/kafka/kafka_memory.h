@@ -19,19 +19,20 @@ enum {
 
 struct kafka_memory {
 	size_t partitions;
-	size_t share;         /* of each, in bytes */
-	size_t least;         /* that kafka.max_memory should be, in bytes */
-	size_t queue_values;  /* that wait in a queue, in bytes */
-	size_t queue_count;   /* of messages there */
-	size_t fetch_values;  /* that come at once for a partition */
-	size_t fetch_whole;   /* that come at once from a broker */
+	size_t share;        /* of each, in bytes */
+	size_t least;        /* that kafka.max_memory should be, in bytes */
+	size_t queue_values; /* that wait in a queue, in bytes */
+	size_t queue_count;  /* of messages there */
+	size_t fetch_values; /* that come at once for a partition, or a batch */
+	size_t fetch_whole;  /* that come at once from a broker */
 	size_t parcel_memory; /* that a lane is given at once */
 };
 
 /* Pure. Where there is less than `least`, each partition gets what it needs to
- * move at all, and more is used than the budget allows. */
+ * move at all, and more is used than the budget allows. `careful`: some
+ * messages may unpack to far more than they are. */
 void kafka_memory_divide(const struct config *cfg, size_t partitions,
-			 struct kafka_memory *ret_memory);
+			 bool careful, struct kafka_memory *ret_memory);
 
 /* How many messages a queue has when it is full, if each has so many bytes:
  * one at least. */

@@ -152,7 +152,7 @@ enum once_status source_create(const struct source_options *options,
 		       sizeof(rd_kafka_message_t *));
 	if (status == ONCE_OK && source->pulled == NULL)
 		status = error_no_memory(err);
-	kafka_memory_divide(options->cfg, 1, &source->memory);
+	kafka_memory_divide(options->cfg, 1, options->careful, &source->memory);
 	if (status == ONCE_OK)
 		status = source_make_consumer(source, err);
 	if (status != ONCE_OK) {

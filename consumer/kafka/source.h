@@ -22,6 +22,7 @@ struct text;
 struct source_options {
 	const struct config *cfg;
 	struct numbers *numbers;
+	bool careful; /* fetch batch by batch: see kafka_memory.c */
 };
 
 /* Why it no longer reads. */

@@ -188,6 +188,9 @@ void source_rest_on_timer(struct source *source);
 void source_take_reports(struct source *source);
 
 /* source_offsets.c */
+/* All before it has ended, or is nothing that anybody handles. */
+int64_t source_ended_next(struct source *source,
+			  const struct source_partition *partition);
 void source_store_offsets(struct source *source);
 /* Tell Kafka of an offset that lies before what it was told. */
 void source_rewind_offset(struct source *source,

@@ -62,12 +62,17 @@ void source_divide_memory(struct source *source, size_t partitions)
 	const struct config *cfg = source->options.cfg;
 	struct once_error err;
 
-	kafka_memory_divide(cfg, partitions, memory);
+	kafka_memory_divide(cfg, partitions, source->options.careful, memory);
 	log_info(LOG_FIELDS(
 			 LOG_NUMBER("partitions", (int64_t)memory->partitions),
 			 LOG_NUMBER("kib_each",
 				    (int64_t)(memory->share / 1024))),
-		 "memory for messages is divided");
+		 "kafka.max_memory is divided among the partitions");
+	if (source->options.careful)
+		log_info(NULL,
+			 "a process of this group has ended uncleanly, or "
+			 "the database couldn't say: fetching batch by "
+			 "batch until the next start");
 	if (kafka_memory_check(cfg, memory, &err) != ONCE_OK)
 		log_warning(NULL, "%s", err.text);
 }

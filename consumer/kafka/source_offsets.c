@@ -35,19 +35,24 @@ static int64_t idle_position(struct source *source,
 	return partition->fetch_next == partition->handled_next ? offset : -1;
 }
 
+int64_t source_ended_next(struct source *source,
+			  const struct source_partition *partition)
+{
+	int64_t idle = -1;
+
+	if (partition->state == PARTITION_RUNNING)
+		idle = idle_position(source, partition);
+	return idle > partition->handled_next ? idle : partition->handled_next;
+}
+
 static int64_t offset_to_store(struct source *source,
 			       const struct source_partition *partition)
 {
-	int64_t idle;
-
 	if (partition->state != PARTITION_RUNNING &&
 	    partition->state != PARTITION_DROPPING &&
 	    partition->state != PARTITION_IDLE)
 		return -1;
-	idle = partition->state == PARTITION_RUNNING
-		       ? idle_position(source, partition)
-		       : -1;
-	return idle > partition->handled_next ? idle : partition->handled_next;
+	return source_ended_next(source, partition);
 }
 
 static rd_kafka_topic_partition_list_t *list_unstored(struct source *source)

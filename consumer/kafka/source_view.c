@@ -22,6 +22,7 @@ static int64_t lag_of(struct source *source,
 {
 	int64_t first;
 	int64_t end;
+	int64_t next;
 
 	if (partition->state != PARTITION_RUNNING ||
 	    rd_kafka_get_watermark_offsets(source->rk, partition->topic,
@@ -29,8 +30,8 @@ static int64_t lag_of(struct source *source,
 		    RD_KAFKA_RESP_ERR_NO_ERROR ||
 	    end < 0)
 		return -1;
-	return end > partition->handled_next ? end - partition->handled_next
-					     : 0;
+	next = source_ended_next(source, partition);
+	return end > next ? end - next : 0;
 }
 
 static bool is_stuck(enum partition_watched watched)

@@ -53,6 +53,8 @@
 	  "Messages in a batch.", NULL)                                        \
 	X(HANDLER_SECONDS, "onced_handler_seconds", HISTOGRAM, handler_bounds, \
 	  "One message in its handler.", "route")                              \
+	X(MESSAGE_AGE, "onced_message_age_seconds", HISTOGRAM, age_bounds,     \
+	  "Kafka's time of a message until its commit, of those handled.", "route") \
 	X(PARTITION_LAG, "onced_partition_lag", GAUGE, NULL,                   \
 	  "Messages behind the end of the partition.", "topic", "partition")   \
 	X(OLDEST_INFLIGHT, "onced_partition_oldest_inflight_seconds", GAUGE, NULL, \
@@ -79,6 +81,20 @@
 	  "How far the removal of old rows is behind; 0: nothing is left to remove.", "route") \
 	X(LOG_DELETED, "onced_log_deleted", COUNTER, NULL,                     \
 	  "Rows of the log that this process has removed.", "route")           \
+	X(PROCESS_CPU, "process_cpu_seconds", COUNTER, NULL,                   \
+	  "Time of processors, user and system.", NULL)                        \
+	X(PROCESS_RESIDENT, "process_resident_memory_bytes", GAUGE, NULL,      \
+	  "Memory that is in the machine.", NULL)                              \
+	X(PROCESS_VIRTUAL, "process_virtual_memory_bytes", GAUGE, NULL,        \
+	  "Addresses that are taken.", NULL)                                   \
+	X(PROCESS_THREADS, "process_threads", GAUGE, NULL,                     \
+	  "Threads.", NULL)                                                    \
+	X(PROCESS_OPEN_FDS, "process_open_fds", GAUGE, NULL,                   \
+	  "File descriptors that are open.", NULL)                             \
+	X(PROCESS_MAX_FDS, "process_max_fds", GAUGE, NULL,                     \
+	  "File descriptors that may be open.", NULL)                          \
+	X(PROCESS_START, "process_start_time_seconds", GAUGE, NULL,            \
+	  "When it was started, in seconds since 1970.", NULL)                 \
 	X(BUILD_INFO, "onced_build_info", GAUGE, NULL,                         \
 	  "1; the versions are in the labels.", "version", "librdkafka", "libpq")
 

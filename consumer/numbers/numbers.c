@@ -1,6 +1,8 @@
 /* Cells that are counted often are found once, when a route is set up. */
 #include "numbers_impl.h"
 
+#include "clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +11,9 @@ static const double second_bounds[] = { 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 					10,    30,     60,    0 };
 static const double handler_bounds[] = { 0.00001, 0.0001, 0.001, 0.01, 0.1,
 					 1,       10,     60,    0 };
+static const double age_bounds[] = { 0.01,  0.05,  0.1,    0.5, 1,   5,
+				     10,    30,    60,     300, 900, 3600,
+				     21600, 86400, 604800, 0 };
 static const double message_bounds[] = { 1,   2,   5,   10,   20,   50,
 					 100, 200, 500, 1000, 5000, 0 };
 
@@ -120,6 +125,8 @@ static void find_route(struct numbers *numbers, struct route_numbers *route,
 		numbers_cell(numbers, METRIC_RESUMED, name, NULL, NULL);
 	route->handler_seconds = numbers_lane_cell(
 		numbers, METRIC_HANDLER_SECONDS, name, NULL, NULL);
+	route->message_age = numbers_lane_cell(numbers, METRIC_MESSAGE_AGE,
+					       name, NULL, NULL);
 	route->parked[0] =
 		numbers_cell(numbers, METRIC_PARKED, name, "waiting", NULL);
 	route->parked[1] =
@@ -265,9 +272,22 @@ static void count_unproven(struct route_numbers *route, unsigned lane,
 			metric_add_by(route->unproven[stage], lane, 1);
 }
 
+/* One that was parked has waited for a person or its next attempt, and one
+ * without a time has no age. Kafka's clock may be ahead of ours. */
+static void count_age(struct route_numbers *route, unsigned lane,
+		      const struct once_item *item, int64_t now_ms)
+{
+	int64_t age_ms = now_ms - item->record.time_ms;
+
+	if (item->parked || item->record.time_ms <= 0)
+		return;
+	metric_observe_by(route->message_age, lane,
+			  age_ms > 0 ? (double)age_ms / 1e3 : 0);
+}
+
 static void count_item(struct numbers *numbers, unsigned lane,
 		       struct repeated_lane *repeated,
-		       const struct once_item *item)
+		       const struct once_item *item, int64_t now_ms)
 {
 	struct route_numbers *counted = &numbers->routes[item->route];
 
@@ -278,6 +298,7 @@ static void count_item(struct numbers *numbers, unsigned lane,
 		metric_add_by(counted->handled, lane, 1);
 		metric_observe_by(counted->handler_seconds, lane,
 				  (double)item->handler_ns / 1e9);
+		count_age(counted, lane, item, now_ms);
 		break;
 	case ONCE_DUPLICATE_ENDING:
 		count_duplicate(counted, lane, item);
@@ -333,10 +354,11 @@ void numbers_count_items(struct numbers *numbers, unsigned lane,
 			 const struct once_item *items, size_t count)
 {
 	struct repeated_lane *repeated = repeated_hold(numbers->repeated, lane);
+	int64_t now_ms = clock_unix_ms();
 
 	for (size_t i = 0; i < count; i++)
 		if (!is_to_come(&items[i]))
-			count_item(numbers, lane, repeated, &items[i]);
+			count_item(numbers, lane, repeated, &items[i], now_ms);
 	repeated_release(repeated);
 	note_source_time(numbers, items, count);
 }

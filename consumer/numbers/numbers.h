@@ -55,6 +55,8 @@ void numbers_parked_set(struct numbers *numbers, size_t route,
 /* admin: before the page is made; `view` NULL: there is no prefilter */
 void numbers_prefilter_set(struct numbers *numbers,
 			   const struct once_prefilter_view *view);
+/* admin: before the page is made; what the system says of this process */
+void numbers_process_set(struct numbers *numbers);
 /* cleaner: how the log of a route stands */
 void numbers_log_set(struct numbers *numbers, size_t route, double rows,
 		     double oldest_seconds, double overdue_seconds);

@@ -3,6 +3,7 @@
  *	numbers.c            found at the start, and counted
  *	numbers_partition.c  those that come and go with a partition
  *	numbers_view.c       read again: sums, /status, the page
+ *	process_figures.c    what the system says of the process
  */
 #ifndef ONCED_NUMBERS_IMPL_H
 #define ONCED_NUMBERS_IMPL_H
@@ -38,6 +39,7 @@ struct route_numbers {
 	struct metric_cell *postponed;
 	struct metric_cell *resumed;
 	struct metric_cell *handler_seconds;
+	struct metric_cell *message_age;
 	struct metric_cell *parked[COUNT_STATES];
 	struct metric_cell *log_rows;
 	struct metric_cell *log_oldest;

@@ -121,6 +121,7 @@ static void render_metrics(void *arg, bool open_metrics, struct text *page)
 		once_prefilter_get_view(runtime->prefilter, &view);
 		numbers_prefilter_set(runtime->numbers, &view);
 	}
+	numbers_process_set(runtime->numbers);
 	numbers_render(runtime->numbers, open_metrics, page);
 }
 
@@ -204,15 +205,31 @@ static enum once_status start_lanes(struct runtime *runtime,
 	return ONCE_OK;
 }
 
+/* What it has died of, this process may die of. A database that can't say is
+ * taken for one that says so. */
+static bool has_crashed(const struct runtime *runtime)
+{
+	struct once_error err;
+	int crashed = 1;
+
+	if (once_group_has_crashed(runtime->cfg->database.conninfo,
+				   &runtime->identity.instance, &crashed,
+				   &err) != ONCE_OK)
+		log_debug(NULL, "%s", err.text);
+	return crashed != 0;
+}
+
 /* The database may come later, and is checked then, by each lane; a schema that
  * isn't ours may not. */
-static enum once_status check_schema(struct runtime *runtime,
-				     struct once_error *err)
+static enum once_status check_database(struct runtime *runtime,
+				       bool *ret_careful,
+				       struct once_error *err)
 {
 	const struct config *cfg = runtime->cfg;
 	enum once_status status =
 		once_database_check(cfg->database.conninfo, err);
 
+	*ret_careful = status != ONCE_OK || has_crashed(runtime);
 	if (status != ONCE_TRANSIENT)
 		return status;
 	log_warning(NULL, "%s; waiting for it", err->text);
@@ -247,7 +264,7 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	enum once_status status = routes_init(&runtime->routes, cfg, err);
 
 	if (status == ONCE_OK)
-		status = check_schema(runtime, err);
+		status = check_database(runtime, &options.careful, err);
 	runtime->numbers = create_numbers(cfg);
 	if (status == ONCE_OK && runtime->numbers == NULL)
 		status = error_no_memory(err);

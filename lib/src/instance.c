@@ -5,6 +5,9 @@
 #include "bytes.h"
 #include "pg_array.h"
 
+#include <errno.h>
+#include <signal.h>
+
 /* For as long as an incident is looked into. */
 static const char forget_sql[] =
 	"DELETE FROM once.instance WHERE group_name = $1::text "
@@ -56,6 +59,16 @@ static const char brace_sql[] =
 static const char let_go_sql[] =
 	"DELETE FROM once.in_hand WHERE instance_id = $1::uuid "
 	"AND lane = $2::int4";
+
+/* For a day, and for as long as nobody has taken up what it left. Of those that
+ * still have sessions, the ones that ran on this host. */
+static const char left_sql[] =
+	"SELECT once.is_alive(i.id)::int, i.pid FROM once.instance AS i "
+	"WHERE i.group_name = $1::text AND CASE WHEN once.is_alive(i.id) "
+	"THEN i.host = $2::text "
+	"ELSE i.seen_at > now() - interval '1 day' "
+	"OR EXISTS (SELECT FROM once.position AS p "
+	"WHERE p.group_name = $1::text AND p.holder = i.id) END";
 
 static struct once_param id_of(const struct once_instance *instance)
 {
@@ -137,4 +150,49 @@ void once__instance_let_go(struct once__pg *pg,
 	once__pg_send(
 		pg, ONCE__PG_OURS, let_go_sql,
 		ONCE_PARAMS(id_of(instance), once__pg_int8(number, lane)));
+}
+
+/* A session that was in a statement when its process died has its lock until
+ * that is done: who is started again at once would take it for alive. In a
+ * container both may have one number. */
+static bool is_gone(const struct once_instance *instance, int64_t pid)
+{
+	return pid == instance->pid ||
+	       (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
+static bool has_left(const struct once_instance *instance,
+		     const struct once_rows *rows)
+{
+	for (size_t row = 0; row < once_rows_count(rows); row++)
+		if (once__rows_int64(rows, row, 0) == 0 ||
+		    is_gone(instance, once__rows_int64(rows, row, 1)))
+			return true;
+	return false;
+}
+
+enum once_status once_group_has_crashed(const char *conninfo,
+					const struct once_instance *instance,
+					int *ret_crashed,
+					struct once_error *err)
+{
+	struct once__pg_options options = { .conninfo = conninfo,
+					    .application_name = "onced",
+					    .limits = ONCE__PG_USUAL_LIMITS };
+	struct once__pg *pg = NULL;
+	enum once_status status = once__pg_open(&options, &pg, err);
+	const struct once_rows *rows;
+
+	if (status != ONCE_OK)
+		return status;
+	rows = once__pg_exec(
+		pg, ONCE__PG_OURS, left_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(instance->group)),
+			    ONCE_TEXT(bytes_text(instance->host))));
+	if (rows != NULL)
+		*ret_crashed = has_left(instance, rows);
+	else
+		status = once__pg_error(pg, err);
+	once__pg_close(pg);
+	return status;
 }

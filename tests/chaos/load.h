@@ -12,7 +12,7 @@
 /* X(name, of a hundred, what it is) */
 /* clang-format off */
 #define LETTER_TABLE(X)                                                     \
-	X(plain,     55, "a new operation")                                 \
+	X(plain,     54, "a new operation")                                 \
 	X(twins,      6, "a new operation, in two partitions at once")      \
 	X(duplicate,  9, "the same message again, in any partition")        \
 	X(repush,     9, "the same operation, by another message")          \
@@ -23,6 +23,7 @@
 	X(hot,        5, "changes rows that others change, in any order")   \
 	X(leave,      3, "leaves settings of the session changed")          \
 	X(slow,       1, "takes its time")                                  \
+	X(bomb,       1, "unpacks to far more than it is")                  \
 	X(reject,     1, "is rejected")                                     \
 	X(fail,       1, "fails, always")                                   \
 	X(no_key,     1, "has no msg_id")

@@ -7,6 +7,7 @@
 #include "trial.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static struct trial trial;
 static struct mail mail;
@@ -361,6 +362,58 @@ START_TEST(a_crash_counts_for_the_message_of_its_own_log_alone)
 }
 END_TEST
 
+static int has_crashed(const char *host, int pid)
+{
+	const struct once_instance asking = {
+		"3a5c1f00-0000-4000-8000-000000000000", "g", host, pid
+	};
+	int crashed = -1;
+
+	ck_assert_msg(once_group_has_crashed(trial.pg.conninfo, &asking,
+					     &crashed, &trial.err) == ONCE_OK,
+		      "%s", trial.err.text);
+	return crashed;
+}
+
+/* Two that run here: we, and one whose number nobody has. */
+START_TEST(a_group_knows_of_a_crash_for_a_day_and_until_it_is_taken_up)
+{
+	struct once_instance running = { "1deadead-0000-4000-8000-000000000000",
+					 "g", "here", (int)getpid() };
+	static const int64_t zero[] = { 0 };
+	struct once_session *session;
+
+	ck_assert_int_eq(has_crashed("here", 1), 0);
+	create(zero, 1);
+	session = open_as(&running);
+	ck_assert_uint_eq(brace(session, 0), 0);
+	ck_assert_int_eq(has_crashed("here", 1), 0);
+	/* Its sessions go on for a moment, and so it is of our number, */
+	ck_assert_int_eq(has_crashed("here", (int)getpid()), 1);
+	ck_assert_int_eq(has_crashed("elsewhere", (int)getpid()), 0);
+	/* or of none. */
+	pg_fixture_run(&trial.pg, "UPDATE once.instance SET pid = 2147483647");
+	ck_assert_int_eq(has_crashed("here", 1), 1);
+	ck_assert_int_eq(has_crashed("elsewhere", 1), 0);
+	once_session_destroy(session); /* without a word */
+	pg_fixture_run(&trial.pg,
+		       "DO $$ BEGIN WHILE once.is_alive('1deadead-0000-4000-"
+		       "8000-000000000000') LOOP PERFORM pg_sleep(0.01); "
+		       "END LOOP; END $$");
+	ck_assert_int_eq(has_crashed("elsewhere", 1), 1);
+	pg_fixture_run(&trial.pg, "UPDATE once.instance SET seen_at = now() - "
+				  "interval '2 days'");
+	ck_assert_int_eq(has_crashed("here", 1), 0);
+	pg_fixture_run(&trial.pg,
+		       "UPDATE once.position SET holder = (SELECT id FROM "
+		       "once.instance)");
+	ck_assert_int_eq(has_crashed("here", 1), 1);
+	pg_fixture_run(&trial.pg,
+		       "UPDATE once.instance SET group_name = 'other'");
+	ck_assert_int_eq(has_crashed("here", 1), 0);
+}
+END_TEST
+
 static void seek_to_four(const unsigned char *another_log)
 {
 	static const int64_t four[] = { 4 };
@@ -456,6 +509,9 @@ int main(void)
 	servers_need(NEED(PG));
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, a_partition_without_a_row_has_no_position);
+	tcase_add_test(
+		tests,
+		a_group_knows_of_a_crash_for_a_day_and_until_it_is_taken_up);
 	tcase_add_test(tests, a_row_that_exists_stays);
 	tcase_add_test(
 		tests,

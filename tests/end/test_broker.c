@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 enum {
 	WAIT_MS = 50000,
@@ -278,6 +279,19 @@ static bool is_committed_to_the_end(void *arg)
 	       kafka_fixture_get_end(kafka, 0);
 }
 
+static bool has_no_lag(void *arg)
+{
+	return onced_get_metric(arg, "onced_partition_lag", NULL) == 0;
+}
+
+/* By what everybody reads. */
+static void check_no_lag(struct onced *onced)
+{
+	ck_assert(wait_until(has_no_lag, onced, WAIT_MS));
+	ck_assert_int_eq(onced_command(onced, "status", "--json"), 0);
+	onced_check_output(onced, "\"lag\":0");
+}
+
 /* Behind the last message stand an aborted one and two markers: lag is 0 all
  * the same. */
 START_TEST(what_a_producer_aborted_is_not_handled_and_counts_as_no_lag)
@@ -295,13 +309,63 @@ START_TEST(what_a_producer_aborted_is_not_handled_and_counts_as_no_lag)
 	ck_assert(wait_until(is_whole, &fixture.kafka, WAIT_MS));
 	ck_assert(wait_until(is_committed_to_the_end, &fixture.kafka, WAIT_MS));
 	onced_fixture_check_effects(&fixture, 1);
+	check_no_lag(&onced);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 
 	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	check_no_lag(&onced);
 	onced_fixture_send_series(&fixture, 0, 1);
 	onced_fixture_wait_for(&fixture, "SELECT count(*) FROM effect", 2,
 			       WAIT_MS);
 	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+/* Two messages, one of a transaction, an aborted one, two markers. */
+static bool has_all_as_lag(void *arg)
+{
+	return onced_get_metric(arg, "onced_partition_lag", NULL) == 6;
+}
+
+static bool is_paused(void *arg)
+{
+	return onced_get_metric(arg, "onced_paused_total", NULL) > 0;
+}
+
+/* The end is read long before the messages have ended: the second one waits in
+ * a lane, or in a queue. */
+START_TEST(what_has_not_ended_counts_as_lag_though_the_end_was_read)
+{
+	static const struct letter letters[] = {
+		{ 0, "m1", "b1", "pause", "v" },
+		{ 0, "m2", "b2", NULL, "v" },
+	};
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	onced_fixture_without_monitor(&fixture); /* as above */
+	onced_init(&onced, &fixture, NULL);
+	onced_fixture_put_file(&fixture, "pause");
+	onced_fixture_send(&fixture, letters, 2);
+	produce_one_of_two(&fixture.kafka);
+	onced_start(&onced, NULL);
+	onced_wait_until_ready(&onced, WAIT_MS);
+	ck_assert(wait_until(is_paused, &onced, WAIT_MS));
+	ck_assert(wait_until(has_all_as_lag, &onced, WAIT_MS));
+	for (int i = 0; i < 20; i++) {
+		struct timespec moment = { 0, 50000000 };
+
+		nanosleep(&moment, NULL);
+		ck_assert(has_all_as_lag(&onced));
+	}
+	onced_fixture_check_effects(&fixture, 0);
+	onced_fixture_remove_file(&fixture, "pause");
+	check_no_lag(&onced);
+	onced_fixture_check_effects(&fixture, 3);
 	ck_assert_int_eq(onced_stop(&onced), 0);
 	onced_fixture_fini(&fixture);
 }
@@ -345,6 +409,7 @@ int main(void)
 {
 	Suite *suite = suite_create("the broker");
 	TCase *tests = tcase_create("all");
+	TCase *lag = tcase_create("lag");
 
 	servers_need(NEED(PG) | NEED(KAFKA));
 	tcase_add_test(tests, a_broker_that_dies_or_comes_late_is_waited_for);
@@ -361,9 +426,12 @@ int main(void)
 		tests,
 		a_partition_that_appears_later_is_read_from_its_first_message);
 	tcase_add_test(
-		tests,
+		lag,
 		what_a_producer_aborted_is_not_handled_and_counts_as_no_lag);
+	tcase_add_test(
+		lag, what_has_not_ended_counts_as_lag_though_the_end_was_read);
 	tcase_add_test(tests, an_open_transaction_holds_back_and_is_no_stall);
 	suite_add_tcase(suite, tests);
+	suite_add_tcase(suite, lag);
 	return suite_run(suite);
 }

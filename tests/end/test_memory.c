@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -18,7 +19,12 @@ enum {
 	SETTLE_MS = 9000,
 	ROUNDS = 300,
 	MOST_MORE_KIB = 8 * 1024,
-	STILL_MS = 2500,      /* a full queue is looked at every second */
+	STILL_MS = 2500, /* a full queue is looked at every second */
+	BOMB_SIZE = 50 * 1024 * 1024, /* 2 KB, compressed */
+	BOMBS = 12,                   /* in each partition */
+	BOMBED = 4,                   /* partitions */
+	BOMB_WAIT_MS = 60000,
+	MIB = 1024 * 1024,
 	MARGIN_KIB = 4 * 1024 /* sessions, statements, what malloc keeps */
 };
 
@@ -175,10 +181,94 @@ START_TEST(too_little_memory_for_the_partitions_is_told)
 }
 END_TEST
 
+/* ---- messages that unpack to far more than they are ---- */
+
+/* They repeat each other: the database has to hold one. */
+static void send_bombs(struct onced_fixture *fixture)
+{
+	char *value = malloc(BOMB_SIZE + 1);
+
+	ck_assert_ptr_nonnull(value);
+	memset(value, ' ', BOMB_SIZE);
+	value[BOMB_SIZE] = '\0';
+	kafka_fixture_compress(&fixture->kafka);
+	for (int i = 0; i < BOMBS * BOMBED; i++) {
+		struct letter letter = { i % BOMBED, "bomb", "bomb", NULL,
+					 value };
+
+		onced_fixture_send(fixture, &letter, 1);
+	}
+	free(value);
+}
+
+/* What is started has the limits of who starts it. */
+static void start_with(struct onced *onced, int64_t bytes)
+{
+	struct rlimit ours;
+	struct rlimit its;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_DATA, &ours), 0);
+	its = ours;
+	its.rlim_cur = (rlim_t)bytes;
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &its), 0);
+	onced_start(onced, NULL);
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &ours), 0);
+}
+
+/* How often it had to be started, with so much memory, to get through. */
+static int live_until_all_is_handled(struct onced *onced, int64_t bytes)
+{
+	struct onced_fixture *fixture = onced->fixture;
+	int64_t end_ms = clock_ms() + BOMB_WAIT_MS;
+	bool done = false;
+
+	for (int lives = 1;; lives++) {
+		start_with(onced, bytes);
+		while (!done && !process_wait(&onced->process, 50)) {
+			ck_assert_int_lt(clock_ms(), end_ms);
+			done = pg_fixture_get_int64(
+				       &fixture->pg,
+				       "SELECT coalesce(sum(next_offset), 0) "
+				       "FROM once.position") == fixture->sent;
+		}
+		if (done)
+			return lives;
+		ck_assert_int_lt(lives, 4);
+	}
+}
+
+static int count_lives(const char *memory, int64_t bytes)
+{
+	struct onced_options options = { .memory = memory, .instance_id = "a" };
+	struct onced_fixture fixture;
+	struct onced onced;
+	int lives;
+
+	onced_fixture_init(&fixture, BOMBED);
+	onced_init(&onced, &fixture, &options);
+	onced_fixture_send_series(&fixture, 0, 100);
+	send_bombs(&fixture);
+	onced_fixture_send_series(&fixture, 100, 100);
+	lives = live_until_all_is_handled(&onced, bytes);
+	printf("%d lives, at most %lld KiB\n", lives,
+	       (long long)read_kib(&onced, "VmHWM:"));
+	onced_fixture_check_effects(&fixture, 201);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	onced_fixture_fini(&fixture);
+	return lives;
+}
+
+START_TEST(messages_that_unpack_too_far_end_a_process_once_at_most)
+{
+	ck_assert_int_le(count_lives("64MiB", (int64_t)1536 * MIB), 2);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("memory");
 	TCase *tests = tcase_create("all");
+	TCase *bombs = tcase_create("bombs");
 
 	servers_need(NEED(PG) | NEED(KAFKA));
 	tcase_add_test(
@@ -189,6 +279,10 @@ int main(void)
 	tcase_add_test(tests,
 		       a_partition_that_waits_does_not_hold_what_others_had);
 	tcase_add_test(tests, too_little_memory_for_the_partitions_is_told);
+	tcase_set_timeout(bombs, 120);
+	tcase_add_test(bombs,
+		       messages_that_unpack_too_far_end_a_process_once_at_most);
+	suite_add_tcase(suite, bombs);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

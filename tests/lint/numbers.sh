@@ -16,7 +16,7 @@ fault() {
 }
 
 # As they stand on the page: "name TYPE".
-tr '\n\\' '  ' <$table | grep -oE 'X\([A-Z_]+, "onced_[a-z_]+", [A-Z]+' |
+tr '\n\\' '  ' <$table | grep -oE 'X\([A-Z_]+, "(onced|process)_[a-z_]+", [A-Z]+' |
 	sed -E 's/.*"(.*)", ([A-Z]+)/\1 \2/; s/ COUNTER$/_total COUNTER/' \
 		>"$work/families"
 if [ ! -s "$work/families" ]; then
@@ -31,8 +31,8 @@ sed -nE 's/^(.*) HISTOGRAM$/\1_bucket\n\1_sum\n\1_count/p' "$work/families" |
 
 # Of words like "job:onced_backstop:share15m", which a rule records, nothing.
 names_in() {
-	grep -oE '[a-zA-Z0-9_:]*onced_[a-zA-Z0-9_:]*' "$1" | grep -v : |
-		grep -E '^onced_' | sort -u
+	grep -oE '[a-zA-Z0-9_:]*(onced|process)_[a-zA-Z0-9_:]+' "$1" | grep -v : |
+		grep -E '^(onced|process)_' | sort -u
 }
 
 for file in config/alerts.yml config/grafana.json tests/prometheus/alerts.yml \
@@ -56,7 +56,7 @@ done
 # ---- the manual tells of all ----
 
 while read -r name; do
-	grep -q "^| \`$name\` |" $manual ||
+	grep -qE "^\| (\`[a-z_]+\`, )?\`$name\`(, \`[a-z_]+\`)? \|" $manual ||
 		fault "$manual: no line of the table \"Metrics\" is about $name"
 done <"$work/names"
 

@@ -45,12 +45,10 @@ static void note_delivery(rd_kafka_t *rk, const rd_kafka_message_t *rkm,
 	record->offset = rkm->offset;
 }
 
-static rd_kafka_t *open_client(const struct kafka_fixture *kafka,
-			       rd_kafka_type_t type)
+static rd_kafka_conf_t *make_conf(const struct kafka_fixture *kafka,
+				  rd_kafka_type_t type)
 {
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
-	char error[ERROR_SIZE];
-	rd_kafka_t *rk;
 
 	set(conf, "bootstrap.servers", kafka->bootstrap);
 	set(conf, "reconnect.backoff.ms", "50");
@@ -63,9 +61,35 @@ static rd_kafka_t *open_client(const struct kafka_fixture *kafka,
 		set(conf, "linger.ms", "1");
 		rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
 	}
-	rk = rd_kafka_new(type, conf, error, sizeof(error));
+	return conf;
+}
+
+static rd_kafka_t *open_with(rd_kafka_conf_t *conf, rd_kafka_type_t type)
+{
+	char error[ERROR_SIZE];
+	rd_kafka_t *rk = rd_kafka_new(type, conf, error, sizeof(error));
+
 	ck_assert_msg(rk != NULL, "%s", error);
 	return rk;
+}
+
+static rd_kafka_t *open_client(const struct kafka_fixture *kafka,
+			       rd_kafka_type_t type)
+{
+	return open_with(make_conf(kafka, type), type);
+}
+
+void kafka_fixture_compress(struct kafka_fixture *kafka)
+{
+	rd_kafka_conf_t *conf = make_conf(kafka, RD_KAFKA_PRODUCER);
+
+	/* A build of librdkafka may lack zstd; gzip is always there. */
+	if (rd_kafka_conf_set(conf, "compression.codec", "zstd", NULL, 0) !=
+	    RD_KAFKA_CONF_OK)
+		set(conf, "compression.codec", "gzip");
+	set(conf, "message.max.bytes", "100000000");
+	rd_kafka_destroy(kafka->rk);
+	kafka->rk = open_with(conf, RD_KAFKA_PRODUCER);
 }
 
 /* ---- topics ---- */

@@ -44,6 +44,8 @@ void kafka_fixture_delete_topic(struct kafka_fixture *kafka, const char *topic);
  * acknowledgements; each record's offset is filled in. time_ms 0: now. */
 void kafka_fixture_produce(struct kafka_fixture *kafka,
 			   struct once_record *records, size_t count);
+/* From now on what is written is compressed, and a record may have 100 MB. */
+void kafka_fixture_compress(struct kafka_fixture *kafka);
 /* One record without headers; `key` and `value` may be NULL. Its offset. */
 int64_t kafka_fixture_put(struct kafka_fixture *kafka, int32_t partition,
 			  const char *key, const char *value);

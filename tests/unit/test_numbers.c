@@ -1,4 +1,5 @@
 /* What is counted, and the page it is shown on. */
+#include "clock.h"
 #include "metrics.h"
 #include "numbers.h"
 #include "suite.h"
@@ -8,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	LANES = 4,
@@ -31,7 +33,9 @@ static double find_sample(struct numbers *numbers, const char *sample)
 
 	numbers_render(numbers, false, &page);
 	at = strstr(page.data, sample);
-	if (at == NULL || (at != page.data && at[-1] != '\n'))
+	while (at != NULL && at != page.data && at[-1] != '\n')
+		at = strstr(at + 1, sample); /* that was its help */
+	if (at == NULL)
 		return -1;
 	return strtod(at + strlen(sample), NULL);
 }
@@ -173,6 +177,69 @@ START_TEST(the_log_of_a_route_has_its_size_its_age_and_its_backlog) /* C57 */
 		SAMPLE("onced_log_overdue_seconds{route=\"refund\"}"), 12.5);
 	ck_assert_double_eq(SAMPLE("onced_log_deleted_total{route=\"refund\"}"),
 			    1200);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+/* Duplicates, those that were parked, and those without a time have none. */
+START_TEST(a_handled_message_has_the_age_that_its_time_gives_it)
+{
+	struct numbers *numbers = create();
+	int64_t now_ms = clock_unix_ms();
+	struct once_item items[] = {
+		{ .record = { .time_ms = now_ms - 100000 } },
+		{ .record = { .time_ms = now_ms + 3600000 } },
+		{ .record = { .time_ms = -1 } },
+		{ .record = { .time_ms = now_ms - 100000 }, .parked = 1 },
+		{ .record = { .time_ms = now_ms - 100000 } },
+	};
+
+	for (int i = 0; i < 4; i++)
+		items[i].ending = ONCE_HANDLED_ENDING;
+	items[4].ending = ONCE_DUPLICATE_ENDING;
+	numbers_count_items(numbers, 0, items, 5);
+	ck_assert_double_eq(
+		SAMPLE("onced_message_age_seconds_count{route=\"refund\"}"), 2);
+	ck_assert_double_ge(
+		SAMPLE("onced_message_age_seconds_sum{route=\"refund\"}"), 100);
+	ck_assert_double_lt(
+		SAMPLE("onced_message_age_seconds_sum{route=\"refund\"}"), 160);
+	ck_assert_double_eq(SAMPLE("onced_message_age_seconds_bucket{route="
+				   "\"refund\",le=\"0.01\"}"),
+			    1);
+	ck_assert_double_eq(SAMPLE("onced_message_age_seconds_bucket{route="
+				   "\"refund\",le=\"60\"}"),
+			    1);
+	numbers_destroy(numbers);
+}
+END_TEST
+
+START_TEST(the_process_is_told_of_as_the_system_sees_it)
+{
+	struct numbers *numbers = create();
+	double now = (double)clock_unix_ms() / 1e3;
+	double open;
+	int fd;
+
+	numbers_process_set(numbers);
+	ck_assert_double_gt(SAMPLE("process_resident_memory_bytes"), 1e6);
+	ck_assert_double_gt(SAMPLE("process_virtual_memory_bytes"),
+			    SAMPLE("process_resident_memory_bytes"));
+	ck_assert_double_ge(SAMPLE("process_threads"), 1);
+	ck_assert_double_ge(SAMPLE("process_cpu_seconds_total"), 0);
+	ck_assert_double_lt(SAMPLE("process_cpu_seconds_total"), 3600);
+	ck_assert_double_le(SAMPLE("process_start_time_seconds"), now + 2);
+	ck_assert_double_gt(SAMPLE("process_start_time_seconds"), now - 3600);
+	open = SAMPLE("process_open_fds");
+	ck_assert_double_ge(open, 3);
+	ck_assert_double_gt(SAMPLE("process_max_fds"), open);
+
+	fd = dup(STDOUT_FILENO);
+	numbers_process_set(numbers);
+	ck_assert_double_eq(SAMPLE("process_open_fds"), open + 1);
+	close(fd);
+	numbers_process_set(numbers);
+	ck_assert_double_eq(SAMPLE("process_open_fds"), open);
 	numbers_destroy(numbers);
 }
 END_TEST
@@ -430,6 +497,9 @@ int main(void)
 	tcase_add_test(tests, each_stage_has_its_time_and_batches_add_up);
 	tcase_add_test(tests,
 		       the_log_of_a_route_has_its_size_its_age_and_its_backlog);
+	tcase_add_test(tests,
+		       a_handled_message_has_the_age_that_its_time_gives_it);
+	tcase_add_test(tests, the_process_is_told_of_as_the_system_sees_it);
 	tcase_add_test(tests, the_time_of_the_source_is_that_of_the_last_batch);
 	tcase_add_test(tests, a_partition_that_left_is_not_shown);
 	tcase_add_test(tests,

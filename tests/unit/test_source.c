@@ -107,7 +107,7 @@ static struct kafka_memory divide(size_t budget, size_t partitions)
 			      .batch = { 500, 4 * MIB } };
 	struct kafka_memory memory;
 
-	kafka_memory_divide(&cfg, partitions, &memory);
+	kafka_memory_divide(&cfg, partitions, false, &memory);
 	return memory;
 }
 

@@ -651,6 +651,13 @@ ONCE_API enum once_status once_database_check(
  * nobody. */
 ONCE_API int once_conninfo_is_exposed(const char *conninfo, char *ret_sslmode,
 				      size_t size);
+
+/* Has another process of the instance's group ended uncleanly: within a day, or
+ * so that nobody has taken up its partitions since? To be asked before the
+ * instance has a session. */
+ONCE_API enum once_status once_group_has_crashed(
+	const char *conninfo, const struct once_instance *instance,
+	int *ret_crashed, struct once_error *err) ONCE_MUST_CHECK;
 ONCE_API int once_schema_version(void); /* the newest this library knows */
 
 ONCE_API const char *once_version(void);
