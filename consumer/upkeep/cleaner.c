@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "error.h"
 #include "log.h"
+#include "log_event.h"
 #include "scope.h"
 
 #include <once/upkeep.h>
@@ -39,6 +40,7 @@ struct cleaner {
 	struct once_cleaner *once; /* NULL: not connected */
 	int64_t next_look_ms;
 	unsigned failures; /* in a row */
+	struct log_party failing;
 };
 
 /* ---- a turn ---- */
@@ -133,13 +135,18 @@ static enum once_status step(struct cleaner *cleaner, bool *ret_done,
 
 static int64_t fail(struct cleaner *cleaner, const struct once_error *err)
 {
+	int64_t wait_ms;
+
 	once_cleaner_close(cleaner->once);
 	cleaner->once = NULL;
-	if (cleaner->failures++ == 0)
-		log_warning(LOG_FIELDS(LOG_TEXT("sqlstate", err->sqlstate)),
-			    "the log isn't cleaned now: %s; trying again",
-			    err->text);
-	return backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
+	cleaner->failures++;
+	wait_ms = backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
+	log_event_meet(&cleaner->failing, "cleaner", LOG_LEVEL_WARNING,
+		       LOG_FIELDS(LOG_TEXT("sqlstate", err->sqlstate),
+				  LOG_NUMBER("attempt", cleaner->failures),
+				  LOG_NUMBER("next_ms", wait_ms)),
+		       "could not clean the consume log: %s", err->text);
+	return wait_ms;
 }
 
 /* How long to rest behind it. */
@@ -159,8 +166,8 @@ static int64_t take_turn(struct cleaner *cleaner)
 		status = look(cleaner, &err);
 	if (status != ONCE_OK)
 		return fail(cleaner, &err);
-	if (cleaner->failures > 0)
-		log_info(NULL, "the log is cleaned again");
+	log_event_leave(&cleaner->failing, NULL,
+			"the consume log is cleaned again");
 	cleaner->failures = 0;
 	took_ms = clock_ms() - began_ms;
 	return done && took_ms < cleaner->look_every_ms ? cleaner->look_every_ms

@@ -218,6 +218,14 @@ void log_event_leave(struct log_party *party, const struct log_field *fields,
 	leave(party, fields, message);
 }
 
+void log_event_forget(struct log_party *party)
+{
+	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
+
+	(void)held;
+	drop_party(party);
+}
+
 /* ---- what comes often ---- */
 
 static void add_often(const char *name, unsigned most, enum log_level level,

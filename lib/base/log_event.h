@@ -23,7 +23,8 @@
 #include <stdbool.h>
 
 enum {
-	LOG_EVENT_NAME_SIZE = 64
+	LOG_EVENT_NAME_SIZE = 64,
+	LOG_OFTEN = 10 /* lines a minute of what a person may want to see */
 };
 
 /* One who meets events, one at a time: a lane, a partition. Zeroed at first;
@@ -42,6 +43,9 @@ void log_event_meet(struct log_party *party, const char *name,
  * long it lasted and how often it was met. Nothing if the party met none. */
 void log_event_leave(struct log_party *party, const struct log_field *fields,
 		     const char *fmt, ...) ONCE_PRINTF(3, 4);
+
+/* The party is gone, and its event isn't over for that: nothing is written. */
+void log_event_forget(struct log_party *party);
 
 /* The first `most` of a minute are written; of the others, at its end, how many
  * there were, and the fields of the last one. */
