@@ -5,6 +5,7 @@
 #	              newer librdkafka than Debian's
 #	make build    build/release
 #	make bench    how fast it is beside what else there is (bench/README.md)
+#	make fuzz SECONDS=60    run each fuzz target for a minute
 #	make bench-instructions    what a message costs, without a clock
 #
 # ONCE_TEST_KAFKA (bootstrap servers), ONCE_TEST_PG (conninfo) and
@@ -12,7 +13,9 @@
 
 release = build/release
 
-.PHONY: deps build demo test bench bench-instructions format tidy clean
+SECONDS = 60
+
+.PHONY: deps build demo test fuzz bench bench-instructions format tidy clean
 
 deps:
 	scripts/deps test
@@ -29,6 +32,10 @@ demo:
 
 test: deps
 	scripts/test $(RDKAFKA)
+
+fuzz:
+	scripts/deps test
+	scripts/fuzz $(SECONDS)
 
 bench: deps
 	cmake --preset bench --log-level=NOTICE

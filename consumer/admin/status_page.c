@@ -64,7 +64,8 @@ static void add_partition(struct text *html, const json_t *at)
 	html_add_cell(html, "", text_of(at, "topic"));
 	html_add_number(html, number_of(at, "partition"));
 	html_add_number(html, number_of(at, "next_offset"));
-	if (number_of(at, "lag") < 0)
+	if (!json_is_integer(json_object_get(at, "lag")) ||
+	    number_of(at, "lag") < 0)
 		html_add_cell(html, " class=\"n\"", "–");
 	else
 		html_add_number(html, number_of(at, "lag"));

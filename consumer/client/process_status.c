@@ -25,11 +25,11 @@ static int64_t number_of(const json_t *object, const char *name)
 	return json_integer_value(json_object_get(object, name));
 }
 
-/* As many as the array or object has, all zero; NULL: no memory. */
+/* As many as the array has, which is none if it is something else; all zero.
+ * NULL: no memory. */
 static void *make_array(const json_t *array, size_t size, size_t *ret_count)
 {
-	*ret_count = json_is_object(array) ? json_object_size(array)
-					   : json_array_size(array);
+	*ret_count = json_array_size(array);
 	return calloc(*ret_count + 1, size);
 }
 
@@ -73,7 +73,8 @@ static bool read_stages(const json_t *from, struct process_route *to)
 	json_t *count;
 	size_t i = 0;
 
-	to->stages = make_array(stages, sizeof(*to->stages), &to->stage_count);
+	to->stage_count = json_object_size(stages);
+	to->stages = calloc(to->stage_count + 1, sizeof(*to->stages));
 	if (to->stages == NULL)
 		return false;
 	json_object_foreach(stages, name, count)

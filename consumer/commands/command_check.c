@@ -4,6 +4,7 @@
 #include "kafka_check.h"
 #include "log.h"
 #include "routes.h"
+#include "source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,10 @@ static void add_kafka(void *arg, enum once_status status, const char *text)
 static void check_kafka(const struct config *cfg, struct check_report *report)
 {
 	size_t before = report->errors;
+	const char *warning = source_get_warning(cfg);
 
+	if (warning != NULL)
+		check_report_add(report, "kafka", EXIT_CODE_OK, warning);
 	kafka_check(cfg, KAFKA_TIMEOUT_MS, add_kafka, report);
 	check_report_good(report, "kafka", before);
 }

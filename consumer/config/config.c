@@ -136,15 +136,42 @@ static void load_tree(struct config *cfg, struct tree *tree, const char *path,
 	config_check_protection(cfg, tree->root, faults);
 }
 
+/* In UTF-16 every other byte of our keys is a NUL. */
+static bool is_utf16(struct once_bytes source)
+{
+	const unsigned char *at = source.data;
+
+	return source.size >= 2 &&
+	       ((at[0] == 0xFF && at[1] == 0xFE) ||
+		(at[0] == 0xFE && at[1] == 0xFF) ||
+		(at[0] == 0 && at[1] != 0) || (at[0] != 0 && at[1] == 0));
+}
+
+/* Some editors begin a file with the byte order mark of UTF-8. */
+static struct once_bytes without_mark(struct once_bytes source)
+{
+	const char *at = source.data;
+
+	if (source.size < 3 || memcmp(at, "\xEF\xBB\xBF", 3) != 0)
+		return source;
+	return bytes_of(at + 3, source.size - 3);
+}
+
 static void load(struct config *cfg, const char *path, struct tree *tree,
 		 struct faults *faults)
 {
 	struct text source scoped_text = { 0 };
+	struct place start = { 1, 1 };
+	struct once_bytes bytes;
 
 	read_file(path, &source, faults);
 	config_check_file(path, faults);
+	bytes = bytes_of(source.data, source.size);
+	if (!faults_refuse(faults) && is_utf16(bytes))
+		faults_add(faults, start,
+			   "this is UTF-16; save the file as plain UTF-8");
 	if (!faults_refuse(faults))
-		tree_load(tree, bytes_of(source.data, source.size), faults);
+		tree_load(tree, without_mark(bytes), faults);
 	if (tree->root != NULL)
 		load_tree(cfg, tree, path, faults);
 }

@@ -1,13 +1,15 @@
 /*
  * Options against each other; most of it, routes against each other. Each is
- * compared with those before it, so a fault is told once, at the later one, and
- * names the line of the earlier.
+ * compared with those before it, so a fault is reported once, at the later one,
+ * and names the line of the first.
  *
  * Two routes never share a scope: a message of the one would count as a
  * duplicate of the other's and its own handler would not be called. Topics that
  * carry the same operations belong into one route.
  */
 #include "config_check.h"
+
+#include "name_set.h"
 
 #include <string.h>
 
@@ -59,29 +61,6 @@ void config_check_retention(const struct config *cfg,
 		    "later than that is new, and handled again");
 }
 
-/* The n-th item of a list. */
-static const struct tree_node *item_at(const struct tree_node *list, size_t n)
-{
-	const struct tree_node *item = list->children;
-
-	while (n-- > 0)
-		item = item->next;
-	return item;
-}
-
-static bool same(const char *a, const char *b)
-{
-	return a != NULL && b != NULL && strcmp(a, b) == 0;
-}
-
-static bool has_topic(const struct route_config *route, const char *topic)
-{
-	for (size_t i = 0; i < route->topic_count; i++)
-		if (strcmp(route->topics[i], topic) == 0)
-			return true;
-	return false;
-}
-
 /* NULL: the topic's name came from outside the file and isn't shown. */
 static const struct tree_node *find_topic(const struct tree_node *list,
 					  const char *topic)
@@ -93,41 +72,62 @@ static const struct tree_node *find_topic(const struct tree_node *list,
 	return NULL;
 }
 
-static void check_topics(const struct route_config *earlier,
-			 const struct route_config *route,
-			 const struct tree_node *node, struct faults *faults)
+/* What routes have, by the index of the first that has it. */
+struct taken {
+	struct name_set names;
+	struct name_set scopes;
+	struct name_set topics;
+};
+
+static void check_topics(const struct config *cfg, size_t index,
+			 const struct tree_node *node, struct taken *taken,
+			 struct faults *faults)
 {
+	const struct route_config *route = &cfg->routes[index];
 	const struct tree_node *list = tree_find(node, "topics");
 
 	for (size_t i = 0; i < route->topic_count; i++) {
-		const struct tree_node *at = find_topic(list, route->topics[i]);
+		const char *topic = route->topics[i];
+		const struct tree_node *at;
+		size_t earlier;
 
-		if (!has_topic(earlier, route->topics[i]))
+		if (name_set_add(&taken->topics, topic, strlen(topic), index,
+				 &earlier))
 			continue;
+		at = faults_are_many(faults) ? NULL : find_topic(list, topic);
 		faults_add(faults, at == NULL ? list->place : at->place,
 			   "topic \"%.100s\" belongs to the route on line %d "
 			   "already; write it under one of the two",
-			   at == NULL ? "${...}" : at->text, earlier->line);
+			   at == NULL ? "${...}" : at->text,
+			   cfg->routes[earlier].line);
 	}
 }
 
-static void check_pair(const struct route_config *earlier,
-		       const struct route_config *route,
-		       const struct tree_node *node, struct faults *faults)
+static void check_names(const struct config *cfg, size_t index,
+			const struct tree_node *node, struct taken *taken,
+			struct faults *faults)
 {
-	check_topics(earlier, route, node, faults);
-	if (same(earlier->name, route->name))
+	const struct route_config *route = &cfg->routes[index];
+	size_t earlier = index;
+
+	if (route->name != NULL &&
+	    !name_set_add(&taken->names, route->name, strlen(route->name),
+			  index, &earlier)) {
 		faults_add(faults, place_of(node, "name"),
 			   "the route on line %d has this name already; write "
 			   "another",
-			   earlier->line);
-	else if (same(earlier->scope, route->scope))
+			   cfg->routes[earlier].line);
+		return;
+	}
+	if (route->scope != NULL &&
+	    !name_set_add(&taken->scopes, route->scope, strlen(route->scope),
+			  index, &earlier))
 		faults_add(faults, place_of(node, "scope"),
 			   "the route on line %d has this scope already, and "
 			   "its messages would count as duplicates of this "
 			   "one's; write another scope, or put the topics of "
 			   "both into one route",
-			   earlier->line);
+			   cfg->routes[earlier].line);
 }
 
 /* Kafka allows "/" in a group's name. The default scope can be read back as
@@ -170,14 +170,18 @@ void config_check_routes(const struct config *cfg, const struct tree_node *root,
 			 struct faults *faults)
 {
 	const struct tree_node *list = tree_find(root, "handlers");
+	const struct tree_node *node = list == NULL ? NULL : list->children;
+	struct taken taken = { 0 };
 
-	for (size_t i = 0; i < cfg->route_count; i++) {
-		const struct tree_node *node = item_at(list, i);
-
+	for (size_t i = 0; i < cfg->route_count; i++, node = node->next) {
 		check_default_scope(&cfg->routes[i], node, faults);
 		check_retry(&cfg->routes[i], node, faults);
-		for (size_t j = 0; j < i; j++)
-			check_pair(&cfg->routes[j], &cfg->routes[i], node,
-				   faults);
+		check_topics(cfg, i, node, &taken, faults);
+		check_names(cfg, i, node, &taken, faults);
 	}
+	faults->broken |= taken.names.broken || taken.scopes.broken ||
+			  taken.topics.broken;
+	name_set_fini(&taken.names);
+	name_set_fini(&taken.scopes);
+	name_set_fini(&taken.topics);
 }

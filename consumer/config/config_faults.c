@@ -32,11 +32,16 @@ ONCE_PRINTF(4, 0)
 static void keep(struct faults *faults, struct place place, bool warning,
 		 const char *fmt, va_list args)
 {
-	struct fault *fault = grow(faults);
-	char *text = malloc(TEXT_SIZE);
+	struct fault *fault;
+	char *text;
 
-	if (!warning)
-		faults->errors++;
+	faults->errors += !warning;
+	if (faults->count >= FAULTS_KEPT) {
+		faults->unshown += !warning;
+		return;
+	}
+	fault = grow(faults);
+	text = malloc(TEXT_SIZE);
 	if (fault == NULL || text == NULL) {
 		faults->broken = true;
 		free(text);
@@ -67,6 +72,11 @@ void faults_warn(struct faults *faults, struct place place, const char *fmt,
 	va_start(args, fmt);
 	keep(faults, place, true, fmt, args);
 	va_end(args);
+}
+
+bool faults_are_many(const struct faults *faults)
+{
+	return faults->count >= FAULTS_KEPT;
 }
 
 bool faults_refuse(const struct faults *faults)
@@ -100,11 +110,19 @@ static void write_fault(const struct fault *fault, const char *path, FILE *out)
 
 void faults_write(struct faults *faults, const char *path, FILE *out)
 {
+	size_t shown = 0;
+	size_t more;
+
 	if (faults->count > 0)
 		qsort(faults->items, faults->count, sizeof(*faults->items),
 		      compare);
-	for (size_t i = 0; i < faults->count; i++)
+	for (size_t i = 0; i < faults->count && shown < FAULTS_SHOWN; i++) {
 		write_fault(&faults->items[i], path, out);
+		shown++;
+	}
+	more = faults->count - shown + faults->unshown;
+	if (more > 0)
+		fprintf(out, "%s: and %zu more\n", path, more);
 	if (faults->broken)
 		fprintf(out, "%s: out of memory\n", path);
 }

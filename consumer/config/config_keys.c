@@ -2,6 +2,7 @@
  * else the nearest of this section, else any of them. */
 #include "config_keys.h"
 
+#include "config_secret.h"
 #include "similar.h"
 #include "text.h"
 
@@ -76,8 +77,10 @@ static void refuse_key(struct reader *reader, const struct section *section,
 		       const struct tree_node *member)
 {
 	const char *advice = find_advice(section, member->key);
-	const struct config_option *elsewhere = find_elsewhere(member->key);
-	const char *meant = find_meant(section, member->key);
+	bool search = !faults_are_many(reader->faults);
+	const struct config_option *elsewhere =
+		search ? find_elsewhere(member->key) : NULL;
+	const char *meant = search ? find_meant(section, member->key) : NULL;
 	struct text keys scoped_text = { 0 };
 	struct text fault scoped_text = { 0 };
 
@@ -88,7 +91,8 @@ static void refuse_key(struct reader *reader, const struct section *section,
 		return;
 	}
 	list_keys(section->prefix, &keys);
-	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ", member->key,
+	text_addf(&fault, "\"%.60s\" is no option%s%.*s; ",
+		  secret_value(member->key) ? "..." : member->key,
 		  section->prefix[0] == '\0' ? "" : " of ",
 		  prefix_size(section->prefix), section->prefix);
 	if (elsewhere != NULL)
@@ -113,13 +117,15 @@ void keys_refuse_unknown(struct reader *reader, const struct section *section)
 			refuse_key(reader, section, member);
 }
 
-/* Then its key was told as unknown, with what is meant: once is enough. */
+/* Then its key was told as unknown, with what is meant: once is enough. Not
+ * looked for beyond the faults that are shown. */
 static bool is_misspelt(const struct section *section, const char *key)
 {
 	const struct tree_node *member =
 		section->map == NULL ? NULL : section->map->children;
 
-	for (; member != NULL; member = member->next) {
+	for (size_t i = 0; member != NULL && i < FAULTS_SHOWN;
+	     member = member->next, i++) {
 		const char *meant;
 
 		if (config_option_find(section->prefix, member->key) != NULL)

@@ -46,14 +46,6 @@ static bool accept_list(struct reader *reader,
 
 /* ---- topics, SQLSTATEs and hosts ---- */
 
-static bool has_text(char *const *texts, size_t count, const char *text)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(texts[i], text) == 0)
-			return true;
-	return false;
-}
-
 static void keep_text(struct reader *reader, const char *text, size_t size,
 		      struct list *list)
 {
@@ -86,10 +78,12 @@ static void read_text(struct reader *reader, const struct config_option *option,
 		scalar_refuse(reader, option, scalar, &err);
 		return;
 	}
-	if (has_text(list->items, list->count, scalar->text)) {
+	if (!name_set_add(&list->seen, scalar->text, strlen(scalar->text), 0,
+			  NULL)) {
 		faults_add(reader->faults, scalar->place,
 			   "%s has \"%.100s\" twice; keep one of the two",
-			   option->path, scalar->shown);
+			   option->path,
+			   scalar->shown == NULL ? "..." : scalar->shown);
 		return;
 	}
 	keep_text(reader, scalar->text, strlen(scalar->text), list);
@@ -122,24 +116,8 @@ static void keep_pair(struct reader *reader, const struct scalar *scalar,
 	if (pair->name == NULL || pair->value == NULL)
 		reader->faults->broken = true;
 	else
-		pair->secret = scalar->outside || secret_name(pair->name);
-}
-
-static bool has_name(const struct config_option *option,
-		     const struct list *list, const char *text, size_t size)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		const char *name =
-			option->kind == CONFIG_PROPERTIES
-				? ((const struct name_value *)list->items)[i]
-					  .name
-				: ((char *const *)list->items)[i];
-
-		if (name != NULL && strncmp(name, text, size) == 0 &&
-		    (name[size] == '\0' || name[size] == '='))
-			return true;
-	}
-	return false;
+		pair->secret = scalar->outside || secret_name(pair->name) ||
+			       secret_value(pair->value);
 }
 
 static void refuse_pair(struct reader *reader,
@@ -157,7 +135,7 @@ static void read_pair(struct reader *reader, const struct config_option *option,
 		      const struct scalar *scalar, size_t size,
 		      struct list *list)
 {
-	if (has_name(option, list, scalar->text, size))
+	if (!name_set_add(&list->seen, scalar->text, size, 0, NULL))
 		faults_add(reader->faults, scalar->place,
 			   "%s has \"%.*s\" twice; keep one of the two",
 			   option->path, (int)size, scalar->text);
@@ -210,6 +188,8 @@ void list_read(struct reader *reader, const struct config_option *option,
 	for (const struct tree_node *at = node->children; at != NULL;
 	     at = at->next)
 		read_item(reader, option, at, list);
+	reader->faults->broken |= list->seen.broken;
+	name_set_fini(&list->seen);
 }
 
 /* As the table writes it: "[22, 23502]". */

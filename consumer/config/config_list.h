@@ -4,11 +4,13 @@
 #define ONCED_CONFIG_LIST_H
 
 #include "config_scalar.h"
+#include "name_set.h"
 
 struct list {
 	void *items; /* char * or struct name_value, by the option's kind */
 	size_t count;
 	bool outside; /* some of it isn't in the file */
+	struct name_set seen;
 };
 
 /* Ownership: the items become the caller's, also after faults. */

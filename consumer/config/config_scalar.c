@@ -6,7 +6,7 @@
 #include "config_scalar.h"
 
 #include "bytes.h"
-#include "config_expand.h"
+#include "config_secret.h"
 #include "error.h"
 
 #include <errno.h>
@@ -58,8 +58,9 @@ static bool expand(struct reader *reader, const struct config_option *option,
 	struct text text scoped_text = { 0 };
 	struct once_error err = { 0 };
 
-	if (expand_value(scalar->text, reader->folder, syntax_of(option), &text,
-			 &scalar->outside, &err) != ONCE_OK) {
+	if (expand_value(scalar->text, reader->folder, syntax_of(option),
+			 &reader->outside, &text, &scalar->outside,
+			 &err) != ONCE_OK) {
 		faults_add(reader->faults, scalar->place, "%s: %s",
 			   option->path, err.text);
 		return false;
@@ -91,7 +92,9 @@ bool scalar_read(struct reader *reader, const struct config_option *option,
 	*ret_scalar = (struct scalar){
 		.place = node->place,
 		.text = node->text,
-		.shown = may_hold_secret(option) ? NULL : node->text,
+		.shown = may_hold_secret(option) || secret_value(node->text)
+				 ? NULL
+				 : node->text,
 	};
 	return expand(reader, option, ret_scalar);
 }

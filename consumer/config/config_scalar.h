@@ -3,6 +3,7 @@
 #define ONCED_CONFIG_SCALAR_H
 
 #include "config.h"
+#include "config_expand.h"
 #include "config_options.h"
 #include "yaml_tree.h"
 
@@ -11,6 +12,7 @@ struct reader {
 	struct config *cfg;
 	struct arena *arena; /* lives while the tree does */
 	const char *folder;  /* where relative paths begin */
+	struct outside outside;
 	struct faults *faults;
 };
 

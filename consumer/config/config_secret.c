@@ -26,6 +26,11 @@ bool secret_name(const char *name)
 	return false;
 }
 
+bool secret_value(const char *value)
+{
+	return strpbrk(value, "@=") != NULL;
+}
+
 /* The end of a keyword's value, after its quotes; NULL: a quote is open. */
 static const char *value_end(const char *at)
 {
@@ -117,15 +122,21 @@ static bool add_url(struct text *text, const char *url)
 	return true;
 }
 
+/* Whatever its scheme and its case: not all that reads it cares. */
+static bool is_url(const char *text)
+{
+	size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ+");
+
+	return scheme > 0 && strncmp(text + scheme, "://", 3) == 0;
+}
+
 void secret_redact_conninfo(struct text *text, const char *conninfo)
 {
-	bool is_url = strncmp(conninfo, "postgresql://", 13) == 0 ||
-		      strncmp(conninfo, "postgres://", 11) == 0 ||
-		      strncmp(conninfo, "redis://", 8) == 0 ||
-		      strncmp(conninfo, "unix://", 7) == 0;
 	size_t before = text->size;
 
-	if (is_url ? add_url(text, conninfo) : add_keywords(text, conninfo))
+	if (is_url(conninfo) ? add_url(text, conninfo)
+			     : add_keywords(text, conninfo))
 		return;
 	text->size = before;
 	text_adds(text, hidden);

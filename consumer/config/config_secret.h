@@ -8,6 +8,9 @@
 
 /* By the name of a property or setting. */
 bool secret_name(const char *name);
+/* By what stands in it: it may be a URL or conninfo with a password, in a wrong
+ * place. */
+bool secret_value(const char *value);
 /* A conninfo or URL, its passwords as "(set)"; one that can't be followed is
  * "(set)" as a whole. */
 void secret_redact_conninfo(struct text *text, const char *conninfo);

@@ -103,12 +103,16 @@ static size_t host_size(const char *text, size_t size)
 	return end == NULL ? 0 : (size_t)(end + 1 - text);
 }
 
+static bool has_any(const char *text, size_t size, const char *bytes)
+{
+	return strcspn(text, bytes) < size;
+}
+
 static bool is_broker(const char *text, size_t size)
 {
 	size_t host = host_size(text, size);
 
-	if (host == 0 || host > MAX_HOST || memchr(text, ' ', size) != NULL ||
-	    memchr(text, '/', size) != NULL)
+	if (host == 0 || host > MAX_HOST || has_any(text, size, " /@"))
 		return false;
 	if (host == size)
 		return true;
@@ -142,7 +146,7 @@ static enum once_status check_address(const char *text, struct once_error *err)
 		return ONCE_OK;
 	if (host == 0 || host > MAX_HOST || text[host] != ':' ||
 	    !is_port(text + host + 1, size - host - 1, 0) ||
-	    memchr(text, ' ', size) != NULL)
+	    has_any(text, size, " /@"))
 		return error_set(err, ONCE_INVALID,
 				 "not an address; write host:port, such as "
 				 "\"127.0.0.1:9464\", or \"\" for off");

@@ -80,7 +80,7 @@ static void refuse_unknown(const struct name_value *given,
 {
 	struct similar similar = { .word = given->name };
 
-	for (size_t i = 0; i < property_count; i++)
+	for (size_t i = 0; i < property_count && !faults_are_many(faults); i++)
 		if (properties[i].policy < POLICY_OURS)
 			similar_offer(&similar, properties[i].name);
 	if (similar.best != NULL)

@@ -15,32 +15,20 @@ struct place lines_place(struct once_bytes source, size_t offset)
 	return place;
 }
 
-/* The line's first byte; lines count from 0. */
-static size_t find_line(struct once_bytes source, size_t line)
-{
-	const char *text = source.data;
-	size_t at = 0;
-
-	for (; at < source.size && line > 0; at++)
-		if (text[at] == '\n')
-			line--;
-	return at;
-}
-
 bool lines_find_tab(struct once_bytes source, size_t first, size_t last,
 		    struct place *ret_place)
 {
 	const char *text = source.data;
+	size_t line = 0;
+	bool indents = true; /* nothing but spaces in this line so far */
 
-	for (size_t line = first; line <= last; line++) {
-		size_t at = find_line(source, line);
-
-		while (at < source.size && text[at] == ' ')
-			at++;
-		if (at == source.size || text[at] != '\t')
-			continue;
-		*ret_place = lines_place(source, at);
-		return true;
+	for (size_t at = 0; at < source.size && line <= last; at++) {
+		if (text[at] == '\t' && indents && line >= first) {
+			*ret_place = lines_place(source, at);
+			return true;
+		}
+		indents = text[at] == '\n' || (indents && text[at] == ' ');
+		line += text[at] == '\n';
 	}
 	return false;
 }

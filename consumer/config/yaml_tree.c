@@ -6,6 +6,8 @@
 #include "yaml_tree.h"
 
 #include "bytes.h"
+#include "config_secret.h"
+#include "name_set.h"
 #include "yaml_lines.h"
 
 #include <yaml.h>
@@ -97,14 +99,14 @@ static void refuse_marks(struct loader *loader, const yaml_event_t *event,
 
 	if (anchor != NULL)
 		faults_add(loader->faults, place,
-			   "anchors such as \"&%.60s\" aren't taken; write the "
-			   "value out where it is used",
-			   (const char *)anchor);
+			   "an anchor (&) isn't accepted; write the value out "
+			   "where it is used, in quotes if it begins with "
+			   "\"&\"");
 	if (tag != NULL)
-		faults_add(loader->faults, place,
-			   "tags such as \"%.60s\" aren't taken; write the "
-			   "value alone, in quotes if it is a text",
-			   (const char *)tag);
+		faults_add(
+			loader->faults, place,
+			"a tag (!) isn't accepted; write the value alone, in "
+			"quotes if it begins with \"!\"");
 }
 
 static struct tree_node *build_text(struct loader *loader,
@@ -135,10 +137,10 @@ static struct tree_node *build_text(struct loader *loader,
 static struct tree_node *build_alias(struct loader *loader,
 				     const yaml_event_t *event)
 {
-	faults_add(loader->faults, place_of(event->start_mark),
-		   "aliases such as \"*%.60s\" aren't taken; write the value "
-		   "out",
-		   (const char *)event->data.alias.anchor);
+	faults_add(
+		loader->faults, place_of(event->start_mark),
+		"an alias (*) isn't accepted; write the value out, in quotes "
+		"if it begins with \"*\"");
 	return add_node(loader, TREE_BROKEN, event);
 }
 
@@ -166,10 +168,10 @@ static void append(struct tree_node *parent, struct tree_node **last,
 }
 
 /* A key that counts: a text, and the first of its name. */
-static bool accept_key(struct loader *loader, const struct tree_node *map,
+static bool accept_key(struct loader *loader, struct name_set *seen,
 		       const struct tree_node *key)
 {
-	const struct tree_node *first;
+	size_t first;
 
 	if (key->kind == TREE_BROKEN)
 		return false;
@@ -178,19 +180,20 @@ static bool accept_key(struct loader *loader, const struct tree_node *map,
 			   "a key must be a word; write \"name: value\"");
 		return false;
 	}
-	first = tree_find(map, key->text);
-	if (first == NULL)
+	if (name_set_add(seen, key->text, strlen(key->text),
+			 (size_t)key->place.line, &first))
 		return true;
 	faults_add(loader->faults, key->place,
-		   "key \"%.60s\" stands on line %d already; keep one of the "
+		   "key \"%.60s\" stands on line %zu already; keep one of the "
 		   "two",
-		   key->text, first->key_place.line);
+		   secret_value(key->text) ? "..." : key->text, first);
 	return false;
 }
 
 /* One "key: value" of a map, beginning with the key's event. */
 static bool build_member(struct loader *loader, struct tree_node *map,
-			 struct tree_node **last, yaml_event_t *event)
+			 struct tree_node **last, struct name_set *seen,
+			 yaml_event_t *event)
 {
 	struct tree_node *key = build_node(loader, event);
 	struct tree_node *value;
@@ -198,7 +201,7 @@ static bool build_member(struct loader *loader, struct tree_node *map,
 
 	if (key == NULL)
 		return false;
-	accepted = accept_key(loader, map, key);
+	accepted = accept_key(loader, seen, key);
 	value = build_next(loader);
 	if (value == NULL)
 		return false;
@@ -223,6 +226,7 @@ static bool build_item(struct loader *loader, struct tree_node *list,
 
 static bool build_children(struct loader *loader, struct tree_node *parent)
 {
+	struct name_set seen scoped_name_set = { 0 };
 	struct tree_node *last = NULL;
 	yaml_event_type_t type;
 	yaml_event_t event;
@@ -238,8 +242,10 @@ static bool build_children(struct loader *loader, struct tree_node *parent)
 		else if (parent->kind == TREE_LIST)
 			built = build_item(loader, parent, &last, &event);
 		else
-			built = build_member(loader, parent, &last, &event);
+			built = build_member(loader, parent, &last, &seen,
+					     &event);
 		yaml_event_delete(&event);
+		loader->faults->broken |= seen.broken;
 		if (!built)
 			return type == YAML_SEQUENCE_END_EVENT ||
 			       type == YAML_MAPPING_END_EVENT;

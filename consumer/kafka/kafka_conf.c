@@ -264,6 +264,38 @@ bool kafka_conf_check_value(int version, const char *name, const char *value,
 	return true;
 }
 
+/* It sends its nonce twice (librdkafka issue 4895), which Kafka 3 lets pass. */
+bool kafka_conf_warn(int version, const struct config *cfg, char *text,
+		     size_t size)
+{
+	for (size_t i = 0; i < cfg->kafka.property_count; i++) {
+		const struct name_value *at = &cfg->kafka.properties[i];
+
+		if (version >= 0x02060100 ||
+		    strncmp(at->name, "sasl.mechanism",
+			    strlen("sasl.mechanism")) != 0 ||
+		    strncmp(at->value, "SCRAM-", strlen("SCRAM-")) != 0)
+			continue;
+		snprintf(text, size,
+			 "%s=%s is refused by Kafka 4 with librdkafka %s, "
+			 "although user and password are right; install "
+			 "librdkafka 2.6.1 or newer, or write PLAIN with "
+			 "security.protocol=SASL_SSL",
+			 at->name, at->value, rd_kafka_version_str());
+		return true;
+	}
+	return false;
+}
+
+const char *source_get_warning(const struct config *cfg)
+{
+	static char text[400]; /* main thread */
+
+	return kafka_conf_warn(rd_kafka_version(), cfg, text, sizeof(text))
+		       ? text
+		       : NULL;
+}
+
 const char *source_library_version(void)
 {
 	return rd_kafka_version_str();

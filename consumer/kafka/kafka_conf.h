@@ -42,4 +42,9 @@ bool kafka_conf_has_queue_backoff(void);
 bool kafka_conf_check_value(int version, const char *name, const char *value,
 			    char *text, size_t size);
 
+/* What a librdkafka of that version has, and some brokers refuse. false:
+ * nothing of it is in the configuration. */
+bool kafka_conf_warn(int version, const struct config *cfg, char *text,
+		     size_t size);
+
 #endif

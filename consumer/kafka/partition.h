@@ -44,6 +44,7 @@ enum partition_watched {
 	PARTITION_FLOWS,
 	PARTITION_HELD_BACK, /* by an open transaction of a producer */
 	PARTITION_SILENT,    /* there is data, and its broker doesn't answer */
+	PARTITION_DENIED,    /* its topic may not be read */
 	PARTITION_STALLED    /* there is data, and none comes */
 };
 

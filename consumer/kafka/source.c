@@ -50,6 +50,8 @@ rd_kafka_queue_t *source_make_queue(struct source *source)
 static void turn(struct source *source)
 {
 	source_serve_consumer(source);
+	source_keep_contact(source);
+	source_ask_for_topics(source);
 	source_take_reports(source);
 	source_resolve_starts(source);
 	source_identify(source);
@@ -77,12 +79,16 @@ static void join_when_answered(struct source *source)
 	struct once_error err;
 	size_t partitions;
 
+	source_note_question(source);
 	while (is_running(source) &&
 	       !source_count_partitions(source, &partitions)) {
 		source_serve_consumer(
 			source); /* it tells why there is no answer */
+		source_judge_contact(source);
 		source_publish_on_timer(source);
 	}
+	if (is_running(source))
+		source_note_answer(source);
 	if (!is_running(source) ||
 	    source_join(source, partitions, &err) == ONCE_OK)
 		return;
@@ -108,6 +114,8 @@ static void leave(struct source *source)
 		return;
 	if (source->rk == NULL)
 		return;
+	if (source->contacts != NULL)
+		rd_kafka_queue_destroy(source->contacts);
 	if (source->policies != NULL)
 		rd_kafka_queue_destroy(source->policies);
 	if (source->identities != NULL)
@@ -153,6 +161,8 @@ enum once_status source_create(const struct source_options *options,
 	if (status == ONCE_OK && source->pulled == NULL)
 		status = error_no_memory(err);
 	kafka_memory_divide(options->cfg, 1, options->careful, &source->memory);
+	if (status == ONCE_OK)
+		status = source_list_topics(source, err);
 	if (status == ONCE_OK)
 		status = source_make_consumer(source, err);
 	if (status != ONCE_OK) {
@@ -244,6 +254,7 @@ void source_destroy(struct source *source)
 	close(source->wake_fd);
 	free(source->lanes);
 	free(source->views);
+	free(source->topics);
 	free(source->pulled);
 	free(source);
 }

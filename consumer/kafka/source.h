@@ -59,10 +59,15 @@ void source_destroy(struct source *source);
 /* Threads: admin. Each adds what is wrong to `why`; true: nothing is. */
 bool source_is_alive(struct source *source, struct text *why);
 bool source_is_ready(struct source *source, struct text *why);
+/* Has a broker answered lately? If Kafka is away, `why` says so. */
+bool source_is_connected(struct source *source);
+bool source_tell_away(struct source *source, struct text *why);
 /* A JSON array of partitions. */
 void source_describe(struct source *source, struct text *json);
 
 const char *source_library_version(void);
+/* Threads: main. What may not work with some brokers; NULL: nothing. */
+const char *source_get_warning(const struct config *cfg);
 /* config_property_check_f: what librdkafka says to a property. */
 const char *source_check_property(void *arg, const char *name,
 				  const char *value);

@@ -46,7 +46,7 @@ static void watch_log(const rd_kafka_t *rk, int level, const char *facility,
 	kafka_conf_log(rk, level, facility, text);
 }
 
-/* Told once, and over when the topic is assigned. */
+/* Of one of our topics, which are asked for as well. */
 static bool is_of_topic(rd_kafka_resp_err_t error)
 {
 	return error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
@@ -54,16 +54,19 @@ static bool is_of_topic(rd_kafka_resp_err_t error)
 	       error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 }
 
-/* What a person has to mend isn't hidden behind what passes by itself. */
+/* What a topic or the group lacks is told for as long as it lasts; the rest
+ * passes by itself. */
 static void note_trouble(struct source *source, const rd_kafka_message_t *rkm)
 {
-	bool passing = !is_of_topic(rkm->err);
-
-	log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
-	if (passing && source->trouble[0] != '\0' && !source->passing)
+	if (rkm->err == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+		atomic_store(&source->group_denied, true);
+	if (is_of_topic(rkm->err) && rkm->rkt != NULL) {
+		source_note_topic(source, rd_kafka_topic_name(rkm->rkt),
+				  rkm->err, true);
 		return;
+	}
+	log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
 	source_set_trouble(source, rd_kafka_message_errstr(rkm));
-	source->passing = passing;
 }
 
 /* Takes the message. */
@@ -103,9 +106,12 @@ static void note_error(rd_kafka_t *rk, int error, const char *reason,
 	(void)rk;
 	if (error == RD_KAFKA_RESP_ERR__FATAL)
 		end_fatally(source);
-	else
+	else {
 		log_info(LOG_FIELDS(LOG_TEXT("from", "librdkafka")), "%s",
 			 reason);
+		if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+			source_note_last_words(source, reason);
+	}
 }
 
 /* ---- made, and in the group ---- */

@@ -16,6 +16,8 @@
  *	source_offsets.c   what Kafka is told
  *	source_look.c      what Kafka believes
  *	source_watch.c     data that doesn't come
+ *	source_contact.c   does any broker answer at all?
+ *	source_subscribed.c  is each topic there, and may it be read?
  *	source_rebalance.c partitions that come and go
  *	source_view.c      what others may know
  *
@@ -42,6 +44,13 @@ struct partition_view {
 	int64_t lag; /* -1: not known */
 	int64_t busy_ms;
 	char why[PARTITION_WHY_SIZE];
+};
+
+/* A topic of the configuration. */
+struct source_topic {
+	const char *name;
+	unsigned refused;          /* answers in a row that weren't good */
+	rd_kafka_resp_err_t error; /* mutex; NO_ERROR: as far as is known */
 };
 
 /* A lane as the source sees it. */
@@ -74,11 +83,23 @@ struct source {
 	rd_kafka_queue_t *identities; /* answers; NULL: nobody has asked yet */
 	bool identifying;             /* and waiting for one */
 	int64_t identify_at_ms;
-	rd_kafka_queue_t *policies; /* answers; NULL: nobody has asked yet */
-	const char *policy_of;      /* the topic asked for now; NULL: none */
-	int64_t ask_policy_at_ms;   /* not before */
-	bool passing;               /* `trouble` is over when Kafka answers */
-	bool committing;            /* and waiting for the answer */
+	rd_kafka_queue_t *policies;  /* answers; NULL: nobody has asked yet */
+	const char *policy_of;       /* the topic asked for now; NULL: none */
+	int64_t ask_policy_at_ms;    /* not before */
+	rd_kafka_queue_t *contacts;  /* answers; NULL: nobody has asked yet */
+	bool asking;                 /* and waiting for one */
+	int64_t ask_contact_at_ms;   /* not before */
+	int64_t answered_at_ms;      /* when a broker did; 0: none has yet */
+	int64_t unanswered_since_ms; /* the first question since; 0: none */
+	int64_t said_at_ms;          /* `last_words` */
+	int64_t too_large_at_ms; /* an answer was, for librdkafka; 0: none */
+	size_t too_large_bytes;  /* 0: not known */
+	struct source_topic *topics; /* those of all routes */
+	size_t topic_count;
+	size_t asked_topic; /* the one that was asked for last */
+	int64_t ask_topic_at_ms;
+	bool group_hidden; /* its offsets may not be read */
+	bool committing;   /* and waiting for the answer */
 	int64_t committed_at_ms;
 	int64_t published_at_ms;
 	int64_t rested_at_ms;
@@ -91,10 +112,15 @@ struct source {
 	atomic_bool joined;       /* has had an assignment */
 	atomic_bool timed_out; /* its session in the group, and not back yet */
 
+	atomic_bool connected;      /* a broker has answered lately */
+	atomic_llong away_since_ms; /* 0: it isn't */
+	atomic_bool group_denied;
+
 	pthread_mutex_t mutex;
 	struct partition_view *views;   /* mutex */
 	size_t view_count;              /* mutex */
 	char trouble[ONCE_REASON_SIZE]; /* mutex; "": none */
+	char last_words[512];           /* mutex; librdkafka's last error */
 };
 
 /* source.c */
@@ -206,6 +232,31 @@ void source_look_on_timer(struct source *source);
 
 /* source_watch.c */
 void source_watch_on_timer(struct source *source);
+/* Its topic may not be read, */
+void source_note_denied(struct source_partition *partition);
+/* and may be again. */
+void source_note_allowed(struct source_partition *partition);
+
+/* source_contact.c */
+void source_keep_contact(struct source *source);
+/* A broker was asked something, */
+void source_note_question(struct source *source);
+/* or has answered, whatever it said. */
+void source_note_answer(struct source *source);
+/* Whether Kafka is away is judged anew, and told when that is news. */
+void source_judge_contact(struct source *source);
+/* What librdkafka says of a connection. */
+void source_note_last_words(struct source *source, const char *text);
+
+/* source_subscribed.c */
+enum once_status source_list_topics(struct source *source,
+				    struct once_error *err);
+void source_ask_for_topics(struct source *source);
+/* NO_ERROR: it is there. Sure: what was said needs no second answer. */
+void source_note_topic(struct source *source, const char *topic,
+		       rd_kafka_resp_err_t error, bool sure);
+/* Threads: any. Adds a line for each topic that isn't read, and the group. */
+bool source_are_topics_good(struct source *source, struct text *why);
 
 /* source_rebalance.c */
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
@@ -222,7 +273,7 @@ bool source_is_leaving(const struct source_partition *partition);
 void source_publish(struct source *source);
 void source_publish_on_timer(struct source *source);
 void source_set_trouble(struct source *source, const char *text);
-/* Kafka answers: a trouble that passes by itself is over. */
+/* Kafka answers: the trouble is over. */
 void source_flow_is_back(struct source *source);
 
 #define PARTITION_FIELDS(partition) \

@@ -108,7 +108,8 @@ static void judge(struct source *source, const rd_kafka_topic_partition_t *elem)
 
 /* ---- asking ---- */
 
-static rd_kafka_topic_partition_list_t *list_to_ask(struct source *source)
+static rd_kafka_topic_partition_list_t *list_to_ask(struct source *source,
+						    bool *ret_idle)
 {
 	rd_kafka_topic_partition_list_t *list =
 		rd_kafka_topic_partition_list_new(16);
@@ -118,18 +119,37 @@ static rd_kafka_topic_partition_list_t *list_to_ask(struct source *source)
 		if (at->state == PARTITION_RUNNING)
 			rd_kafka_topic_partition_list_add(list, at->topic,
 							  at->number);
+	*ret_idle = list->cnt == 0;
+	if (*ret_idle) /* for its rights alone */
+		rd_kafka_topic_partition_list_add(list, source->topics[0].name,
+						  0);
 	return list;
+}
+
+/* Who may read the group's offsets may not commit for that. */
+static void note_right(struct source *source, rd_kafka_resp_err_t error)
+{
+	if (error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+		source->group_hidden = true;
+	else if (error == RD_KAFKA_RESP_ERR_NO_ERROR && source->group_hidden)
+		source->group_hidden = false;
+	else
+		return;
+	atomic_store(&source->group_denied, source->group_hidden);
 }
 
 static bool judge_all(struct source *source,
 		      rd_kafka_topic_partition_list_t *list)
 {
-	if (rd_kafka_committed(source->rk, list, ANSWER_MS) !=
-	    RD_KAFKA_RESP_ERR_NO_ERROR)
+	rd_kafka_resp_err_t error =
+		rd_kafka_committed(source->rk, list, ANSWER_MS);
+
+	note_right(source, error);
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
 		return false;
+	source_note_answer(source);
 	for (int i = 0; i < list->cnt; i++)
 		judge(source, &list->elems[i]);
-	source_flow_is_back(source);
 	return true;
 }
 
@@ -137,9 +157,12 @@ static bool judge_all(struct source *source,
  * when the coordinator is away. */
 static void ask(struct source *source)
 {
-	rd_kafka_topic_partition_list_t *list = list_to_ask(source);
+	bool idle;
+	rd_kafka_topic_partition_list_t *list = list_to_ask(source, &idle);
 
-	source->answered = list->cnt == 0 || judge_all(source, list);
+	source->answered = judge_all(source, list);
+	if (source->answered && !idle)
+		source_flow_is_back(source);
 	rd_kafka_topic_partition_list_destroy(list);
 }
 

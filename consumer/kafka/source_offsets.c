@@ -106,7 +106,18 @@ static void note_acknowledged(struct source_partition *partition,
 			      int64_t offset)
 {
 	partition->committed_next = offset;
+	source_note_allowed(partition);
 	source_take_witness(partition, &partition->sent_pulled);
+}
+
+static void note_group_right(struct source *source, rd_kafka_resp_err_t error)
+{
+	if (error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+		atomic_store(&source->group_denied, true);
+	else if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+		atomic_store(&source->group_denied, false);
+		source_note_answer(source);
+	}
 }
 
 void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
@@ -127,9 +138,14 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 			note_acknowledged(partition, elem->offset);
 		else
 			partition->stored_next = -1; /* store it again */
+		if (elem->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+			source_note_denied(partition);
 	}
+	note_group_right(source, error);
 	if (error != RD_KAFKA_RESP_ERR_NO_ERROR &&
-	    error != RD_KAFKA_RESP_ERR__NO_OFFSET)
+	    error != RD_KAFKA_RESP_ERR__NO_OFFSET &&
+	    error != RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED &&
+	    error != RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
 		log_info(NULL,
 			 "Kafka refused an offset commit (%s); the position in "
 			 "the database stands",

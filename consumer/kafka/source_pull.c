@@ -130,7 +130,10 @@ static void meet_error(struct source *source,
 		meet_out_of_range(source, partition);
 	else if (is_unreadable(rkm->err))
 		meet_unreadable(source, partition, rkm);
-	else {
+	else if (rkm->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) {
+		source_note_denied(partition);
+		read_again(source, partition);
+	} else {
 		log_warning(PARTITION_FIELDS(partition), "%s",
 			    rd_kafka_message_errstr(rkm));
 		read_again(source, partition);

@@ -147,6 +147,8 @@ static void take_partitions(struct source *source,
 	atomic_store(&source->joined, true);
 	atomic_store(&source->timed_out, false);
 	source_set_trouble(source, "");
+	atomic_store(&source->group_denied, false);
+	source_note_answer(source);
 }
 
 /* ---- going ---- */
@@ -211,6 +213,8 @@ static void give_partitions(struct source *source,
 			    LOG_TEXT("lost", lost ? "yes" : "no")),
 		 "revoked");
 	order_drops(source, source->incremental ? list : NULL);
+	if (lost) /* the next assignment may take a session's time */
+		atomic_store(&source->joined, false);
 	if (!lost) {
 		wait_for_drops(source);
 		source_commit_now(source);

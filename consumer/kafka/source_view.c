@@ -16,7 +16,8 @@ enum {
 	STUCK_AFTER_MS = 30000
 };
 
-/* By the end that the last fetch told; no request is made. */
+/* By the end that the last fetch told; no request is made. What a broker that
+ * is away said last isn't known to be so. */
 static int64_t lag_of(struct source *source,
 		      const struct source_partition *partition)
 {
@@ -24,7 +25,10 @@ static int64_t lag_of(struct source *source,
 	int64_t end;
 	int64_t next;
 
-	if (partition->state != PARTITION_RUNNING ||
+	if (!atomic_load(&source->connected) ||
+	    partition->state != PARTITION_RUNNING ||
+	    partition->watched == PARTITION_SILENT ||
+	    partition->watched == PARTITION_DENIED ||
 	    rd_kafka_get_watermark_offsets(source->rk, partition->topic,
 					   partition->number, &first, &end) !=
 		    RD_KAFKA_RESP_ERR_NO_ERROR ||
@@ -36,7 +40,8 @@ static int64_t lag_of(struct source *source,
 
 static bool is_stuck(enum partition_watched watched)
 {
-	return watched == PARTITION_STALLED || watched == PARTITION_SILENT;
+	return watched == PARTITION_STALLED || watched == PARTITION_SILENT ||
+	       watched == PARTITION_DENIED;
 }
 
 static bool has_reason(const struct source_partition *partition)
@@ -112,9 +117,7 @@ void source_set_trouble(struct source *source, const char *text)
 
 void source_flow_is_back(struct source *source)
 {
-	if (source->passing)
-		source_set_trouble(source, "");
-	source->passing = false;
+	source_set_trouble(source, "");
 }
 
 /* ---- Threads: admin ---- */
@@ -136,6 +139,8 @@ static const char *state_word(const struct partition_view *view)
 		return "stalled";
 	if (view->watched == PARTITION_SILENT)
 		return "silent";
+	if (view->watched == PARTITION_DENIED)
+		return "denied";
 	if (view->watched == PARTITION_HELD_BACK)
 		return "held back by an open transaction";
 	return partition_state_word(view->state);
@@ -153,9 +158,11 @@ static bool is_view_ready(const struct partition_view *view, struct text *why)
 
 bool source_is_ready(struct source *source, struct text *why)
 {
-	scoped_lock pthread_mutex_t *held = scope_locked(&source->mutex);
-	bool ready = true;
+	scoped_lock pthread_mutex_t *held = NULL;
+	bool ready = !source_tell_away(source, why);
 
+	ready = source_are_topics_good(source, why) && ready;
+	held = scope_locked(&source->mutex);
 	(void)held;
 	if (!atomic_load(&source->joined)) {
 		text_adds(why, "the group hasn't assigned partitions yet\n");
@@ -176,11 +183,14 @@ static void describe_view(const struct partition_view *view, struct text *json)
 	text_add_json(json, bytes_text(view->topic));
 	text_addf(json,
 		  ",\"partition\":%d,\"state\":\"%s\",\"next_offset\":%lld,"
-		  "\"committed\":%lld,\"lag\":%lld,\"in_flight_ms\":%lld",
+		  "\"committed\":%lld,\"in_flight_ms\":%lld,\"lag\":",
 		  (int)view->number, state_word(view),
 		  (long long)view->handled_next,
-		  (long long)view->committed_next, (long long)view->lag,
-		  (long long)view->busy_ms);
+		  (long long)view->committed_next, (long long)view->busy_ms);
+	if (view->lag < 0)
+		text_adds(json, "null");
+	else
+		text_addf(json, "%lld", (long long)view->lag);
 	if (view->why[0] != '\0') {
 		text_adds(json, ",\"why\":");
 		text_add_json(json, bytes_text(view->why));

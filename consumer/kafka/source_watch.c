@@ -16,7 +16,9 @@
 enum {
 	STILL_MS = 5000,
 	ASK_EVERY_MS = 1000, /* all partitions together */
-	ASK_TIMEOUT_MS = 500
+	ASK_TIMEOUT_MS = 500,
+	TRY_AGAIN_MS = 3000,     /* to commit, where that is denied */
+	TOO_LARGE_FOR_MS = 60000 /* librdkafka repeats it each 30 s */
 };
 
 /* ---- does it move? ---- */
@@ -42,7 +44,8 @@ static void set_watched(struct source_partition *partition,
 {
 	if (watched == PARTITION_FLOWS &&
 	    (partition->watched == PARTITION_STALLED ||
-	     partition->watched == PARTITION_SILENT))
+	     partition->watched == PARTITION_SILENT ||
+	     partition->watched == PARTITION_DENIED))
 		log_info(PARTITION_FIELDS(partition), "it moves again");
 	partition->watched = watched;
 }
@@ -56,17 +59,25 @@ static void note_moved(struct source_partition *partition, int64_t at)
 	partition->still_since_ms = clock_ms();
 }
 
-/* By the end that the last fetch told. */
+static bool are_answers_too_large(const struct source *source)
+{
+	return source->too_large_at_ms != 0 &&
+	       clock_ms() - source->too_large_at_ms < TOO_LARGE_FOR_MS;
+}
+
+/* By the end that the last fetch told; where all were too large, none has. */
 static bool lacks_data(struct source *source,
 		       const struct source_partition *partition, int64_t at)
 {
 	int64_t first;
 	int64_t end;
 
-	return rd_kafka_get_watermark_offsets(
-		       source->rk, partition->topic, partition->number, &first,
-		       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-	       end >= 0 && (end > at || end < partition->handled_next);
+	if (rd_kafka_get_watermark_offsets(source->rk, partition->topic,
+					   partition->number, &first, &end) !=
+		    RD_KAFKA_RESP_ERR_NO_ERROR ||
+	    end < 0)
+		return are_answers_too_large(source);
+	return end > at || end < partition->handled_next;
 }
 
 static bool is_still(struct source *source, struct source_partition *partition)
@@ -82,6 +93,8 @@ static bool is_still(struct source *source, struct source_partition *partition)
 	at = position_of(source, partition);
 	if (at != partition->watched_at || !lacks_data(source, partition, at))
 		note_moved(partition, at);
+	if (partition->watched == PARTITION_DENIED)
+		partition->still_since_ms = clock_ms();
 	return clock_ms() - partition->still_since_ms > STILL_MS;
 }
 
@@ -150,15 +163,41 @@ static void judge(struct source *source, struct source_partition *partition,
 	}
 }
 
+/* It is this one's or another's of the same broker: the answer was for all. */
+static void note_too_large(const struct source *source,
+			   struct source_partition *partition)
+{
+	char least[64] = "a larger value";
+
+	if (partition->watched == PARTITION_STALLED)
+		return;
+	set_watched(partition, PARTITION_STALLED);
+	if (source->too_large_bytes > 0)
+		snprintf(least, sizeof(least), "%zu or more",
+			 source->too_large_bytes);
+	snprintf(partition->why, sizeof(partition->why),
+		 "nothing comes from offset %lld on: what Kafka has there, or "
+		 "in another partition of this broker, is more than may be "
+		 "received at once; write receive.message.max.bytes=%s under "
+		 "kafka.properties, and restart",
+		 (long long)partition->watched_at, least);
+	log_error(PARTITION_FIELDS(partition), "%s", partition->why);
+}
+
 /* Who doesn't answer keeps the source from all its work meanwhile: others are
  * asked later. */
 static void ask_why(struct source *source, struct source_partition *partition)
 {
 	int64_t end;
-	rd_kafka_resp_err_t error =
-		kafka_ask_end(source->rk, partition->topic, partition->number,
-			      ASK_TIMEOUT_MS, &end);
+	rd_kafka_resp_err_t error;
 
+	partition->still_since_ms = clock_ms();
+	if (are_answers_too_large(source)) {
+		note_too_large(source, partition);
+		return;
+	}
+	error = kafka_ask_end(source->rk, partition->topic, partition->number,
+			      ASK_TIMEOUT_MS, &end);
 	partition->still_since_ms = clock_ms();
 	if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
 		judge(source, partition, end);
@@ -166,6 +205,41 @@ static void ask_why(struct source *source, struct source_partition *partition)
 	}
 	note_no_answer(partition, error);
 	source->ask_after_ms = clock_ms() + STILL_MS;
+}
+
+/* ---- may it be read? ---- */
+
+/* The library tells it once, and never that it is over; but who may not read a
+ * topic may not commit its offsets either, so that is tried. */
+void source_note_denied(struct source_partition *partition)
+{
+	if (partition->watched == PARTITION_DENIED ||
+	    partition->state != PARTITION_RUNNING)
+		return;
+	partition->watched = PARTITION_DENIED;
+	partition->retry_at_ms = clock_ms() + TRY_AGAIN_MS;
+	snprintf(partition->why, sizeof(partition->why),
+		 "Kafka doesn't let this user read it; grant READ on the "
+		 "topic \"%s\"",
+		 partition->topic);
+	log_error(PARTITION_FIELDS(partition), "%s", partition->why);
+}
+
+void source_note_allowed(struct source_partition *partition)
+{
+	if (partition->watched == PARTITION_DENIED)
+		set_watched(partition, PARTITION_FLOWS);
+}
+
+static void try_denied(struct source *source,
+		       struct source_partition *partition)
+{
+	if (partition->watched != PARTITION_DENIED ||
+	    partition->state != PARTITION_RUNNING ||
+	    clock_ms() < partition->retry_at_ms)
+		return;
+	partition->retry_at_ms = clock_ms() + TRY_AGAIN_MS;
+	source_rewind_offset(source, partition, partition->handled_next);
 }
 
 void source_watch_on_timer(struct source *source)
@@ -176,11 +250,13 @@ void source_watch_on_timer(struct source *source)
 		return;
 	source->watched_at_ms = clock_ms();
 	for (struct source_partition *at = source->partitions; at != NULL;
-	     at = at->next)
+	     at = at->next) {
+		try_denied(source, at);
 		if (is_still(source, at) &&
 		    (still == NULL ||
 		     at->still_since_ms < still->still_since_ms))
 			still = at;
+	}
 	if (still != NULL && clock_ms() >= source->ask_after_ms)
 		ask_why(source, still);
 }

@@ -55,6 +55,8 @@
 	  "One message in its handler.", "route")                              \
 	X(MESSAGE_AGE, "onced_message_age_seconds", HISTOGRAM, age_bounds,     \
 	  "Kafka's time of a message until its commit, of those handled.", "route") \
+	X(KAFKA_CONNECTED, "onced_kafka_connected", GAUGE, NULL,               \
+	  "1: a broker has answered within 15 s.", NULL)                       \
 	X(PARTITION_LAG, "onced_partition_lag", GAUGE, NULL,                   \
 	  "Messages behind the end of the partition.", "topic", "partition")   \
 	X(OLDEST_INFLIGHT, "onced_partition_oldest_inflight_seconds", GAUGE, NULL, \

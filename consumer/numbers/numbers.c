@@ -168,6 +168,7 @@ static void find_process(struct numbers *numbers, const char *librdkafka)
 
 	snprintf(libpq, sizeof(libpq), "%d.%d", version / 10000,
 		 version % 10000);
+	numbers_kafka_connected_set(numbers, false);
 	metric_set(numbers_cell(numbers, METRIC_BUILD_INFO, once_version(),
 				librdkafka, libpq),
 		   1);

@@ -35,6 +35,8 @@ void numbers_resumed(struct numbers *numbers, size_t route);
 void numbers_count_run(struct numbers *numbers, unsigned lane,
 		       const struct once_run_stats *stats, bool unknown,
 		       double seconds, size_t messages);
+/* source: does a broker answer? */
+void numbers_kafka_connected_set(struct numbers *numbers, bool connected);
 /* source: `lag` -1: not known */
 void numbers_partition_set(struct numbers *numbers, const char *topic,
 			   int32_t partition, int64_t lag,

@@ -1,4 +1,4 @@
-/* What is said of a partition goes with it. */
+/* What is said of a partition goes with it; and of Kafka itself. */
 #include "numbers_impl.h"
 
 #include <stdio.h>
@@ -30,6 +30,13 @@ void numbers_partition_set(struct numbers *numbers, const char *topic,
 		   oldest_inflight_seconds);
 	metric_set(numbers_cell(numbers, METRIC_HALTED, topic, number, NULL),
 		   halted);
+}
+
+void numbers_kafka_connected_set(struct numbers *numbers, bool connected)
+{
+	metric_set(
+		numbers_cell(numbers, METRIC_KAFKA_CONNECTED, NULL, NULL, NULL),
+		connected);
 }
 
 void numbers_partition_remove(struct numbers *numbers, const char *topic,

@@ -135,7 +135,10 @@ void describe_process(const struct described *described, bool ready,
 {
 	text_adds(json, "{");
 	describe_self(described, json);
-	text_addf(json, ",\"ready\":%s,\"not_ready_because\":",
+	text_addf(json,
+		  ",\"kafka_connected\":%s,\"ready\":%s,"
+		  "\"not_ready_because\":",
+		  source_is_connected(described->source) ? "true" : "false",
 		  ready ? "true" : "false");
 	text_add_json(json, bytes_text(why));
 	describe_lanes(described, json);

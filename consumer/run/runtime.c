@@ -74,6 +74,8 @@ static bool health(void *arg, struct text *why)
 	int64_t limit_ms = longest_call_ms(runtime->cfg) + STUCK_GRACE_MS;
 	bool healthy = source_is_alive(runtime->source, why);
 
+	/* Told, but a restart wouldn't help. */
+	(void)source_tell_away(runtime->source, why);
 	for (unsigned i = 0; i < runtime->lane_count; i++) {
 		struct lane_view view;
 
@@ -262,7 +264,10 @@ static enum once_status start(struct runtime *runtime, struct once_error *err)
 	const struct config *cfg = runtime->cfg;
 	struct source_options options = { .cfg = cfg };
 	enum once_status status = routes_init(&runtime->routes, cfg, err);
+	const char *warning = source_get_warning(cfg);
 
+	if (warning != NULL)
+		log_warning(NULL, "%s", warning);
 	if (status == ONCE_OK)
 		status = check_database(runtime, &options.careful, err);
 	runtime->numbers = create_numbers(cfg);

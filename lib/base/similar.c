@@ -55,7 +55,9 @@ void similar_offer(struct similar *similar, const char *candidate)
 	size_t limit = word_size < 6 ? 1 : word_size / 3;
 	size_t found;
 
-	if (word_size > LONGEST || candidate_size > LONGEST)
+	if (word_size > LONGEST || candidate_size > LONGEST ||
+	    word_size > candidate_size + limit ||
+	    candidate_size > word_size + limit)
 		return;
 	found = distance(similar->word, word_size, candidate, candidate_size);
 	if (found > limit)

@@ -1,6 +1,7 @@
 /* A session's life. It is handed out in pipeline mode, with its settings pinned
  * and its limits said to the server. */
 #include "error.h"
+#include "pg_conninfo.h"
 #include "pg_impl.h"
 
 #include <stdio.h>
@@ -66,30 +67,12 @@ static enum once_status check_encoding(struct once__pg *pg,
 			 encoding);
 }
 
-/* A conninfo that can't be read won't be better later. libpq's own words may
- * quote a part of a password. */
-static enum once_status check_conninfo(const char *conninfo,
-				       struct once_error *err)
-{
-	PQconninfoOption *parsed;
-
-	if (strpbrk(conninfo, "=/") == NULL)
-		return ONCE_OK; /* a database's name */
-	parsed = PQconninfoParse(conninfo, NULL);
-	PQconninfoFree(parsed);
-	if (parsed != NULL)
-		return ONCE_OK;
-	return error_set(err, ONCE_CONFIG,
-			 "the database's conninfo can't be read; write it like "
-			 "host=… dbname=…, and what has spaces in single "
-			 "quotes");
-}
-
 enum once_status once__pg_open(const struct once__pg_options *options,
 			       struct once__pg **ret_pg, struct once_error *err)
 {
 	struct once__pg *pg;
-	enum once_status status = check_conninfo(options->conninfo, err);
+	enum once_status status =
+		once__pg_conninfo_check(options->conninfo, err);
 
 	if (status != ONCE_OK)
 		return status;

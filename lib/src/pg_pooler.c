@@ -11,6 +11,7 @@
  */
 #include "clock.h"
 #include "error.h"
+#include "pg_conninfo.h"
 
 #include <errno.h>
 #include <libpq-fe.h>
@@ -170,9 +171,12 @@ static enum once_status refuse(PGconn *conn, struct once_error *err)
 /* Who can't be reached is not our question, and a full pool no proof. */
 enum once_status once_pooler_check(const char *conninfo, struct once_error *err)
 {
-	struct pair pair = { { connect_to(conninfo), NULL }, { 0, 0 } };
-	enum once_status status = ONCE_OK;
+	struct pair pair = { { NULL, NULL }, { 0, 0 } };
+	enum once_status status = once__pg_conninfo_check(conninfo, err);
 
+	if (status != ONCE_OK)
+		return status;
+	pair.conns[0] = connect_to(conninfo);
 	if (has_pooler(pair.conns[0])) {
 		pair.conns[1] = connect_to(conninfo);
 		if (find_mode(&pair) == FINDING_SHARED)

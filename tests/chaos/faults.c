@@ -6,6 +6,8 @@
  */
 #include "faults.h"
 
+#include "kafka_rights.h"
+
 #include <check.h>
 #include <clock.h>
 #include <fault.h>
@@ -200,8 +202,10 @@ static void set_hostile(struct faults *faults, bool begins)
 	char sql[512];
 
 	pg_fixture_reconnect(pg);
+	/* Its own session has the settings, too. */
 	snprintf(sql, sizeof(sql),
-		 "RESET ALL; DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I "
+		 "RESET ALL; SET statement_timeout = 0; SET lock_timeout = 0; "
+		 "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I "
 		 "%s', current_database(), $_$%s$_$); END $$",
 		 begins ? "SET %s" : "RESET ALL", setting);
 	pg_fixture_run(pg, sql);
@@ -210,15 +214,57 @@ static void set_hostile(struct faults *faults, bool begins)
 		tell(faults, "PostgreSQL: %s", setting);
 }
 
+static void move_right(struct stage *stage, enum fault_name name, bool begins)
+{
+	struct kafka_fixture *kafka = &stage->fixture.kafka;
+	bool is_topic = name == FAULT_topic_denied;
+
+	(begins ? kafka_rights_revoke : kafka_rights_grant)(
+		kafka,
+		is_topic ? RD_KAFKA_RESOURCE_TOPIC : RD_KAFKA_RESOURCE_GROUP,
+		is_topic ? kafka->topic : kafka->group,
+		RD_KAFKA_ACL_OPERATION_READ);
+}
+
+static void restart_kafka(struct stage *stage, const char *password)
+{
+	stage->kafka_is_up = false;
+	kafka_server_stop(&stage->kafka);
+	stage_start_kafka(stage, password);
+}
+
 static void begin_kafka(struct faults *faults, enum fault_name name)
 {
 	struct stage *stage = faults->stage;
 
-	stage->kafka_is_up = false;
-	if (name == FAULT_lost)
-		kafka_server_kill(&stage->kafka);
+	if (name == FAULT_locked_out) {
+		restart_kafka(stage, "another");
+	} else if (name == FAULT_topic_denied || name == FAULT_group_denied) {
+		move_right(stage, name, true);
+	} else if (name == FAULT_deleted) {
+		kafka_fixture_delete_topic(&stage->fixture.kafka, stage->extra);
+	} else {
+		stage->kafka_is_up = false;
+		if (name == FAULT_lost)
+			kafka_server_kill(&stage->kafka);
+		else
+			kafka_server_stop(&stage->kafka);
+	}
+}
+
+static void end_kafka(struct faults *faults, enum fault_name name)
+{
+	struct stage *stage = faults->stage;
+
+	if (name == FAULT_locked_out)
+		restart_kafka(stage, STAGE_PASSWORD);
+	else if (name == FAULT_topic_denied || name == FAULT_group_denied)
+		move_right(stage, name, false);
+	else if (name == FAULT_deleted)
+		kafka_fixture_create_topic(&stage->fixture.kafka, stage->extra,
+					   1, NULL);
 	else
-		kafka_server_stop(&stage->kafka);
+		stage_start_kafka(stage, STAGE_PASSWORD);
 }
 
 /* ---- the network ---- */
@@ -305,7 +351,7 @@ static void end(struct faults *faults, enum fault_name name, int target)
 	else if (target == FAULT_AT_PG)
 		end_pg(faults, name);
 	else if (target == FAULT_AT_KAFKA)
-		stage_start_kafka(faults->stage);
+		end_kafka(faults, name);
 	else if (target == FAULT_AT_HANDLER)
 		onced_fixture_remove_file(&faults->stage->fixture, "pause");
 	else

@@ -35,6 +35,10 @@ enum fault_target {
 	X(hostile,   FAULT_AT_PG,      3,  200, 3000, "settings of its own")   \
 	X(lost,      FAULT_AT_KAFKA,   1,  100, 3000, "SIGKILL")               \
 	X(restarted, FAULT_AT_KAFKA,   1,    0,  500, "an orderly restart")    \
+	X(locked_out, FAULT_AT_KAFKA,  1,  100, 3000, "another password")      \
+	X(topic_denied, FAULT_AT_KAFKA, 1, 200, 4000, "READ on the topic")     \
+	X(group_denied, FAULT_AT_KAFKA, 1, 200, 4000, "READ on the group")     \
+	X(deleted,   FAULT_AT_KAFKA,   1,  200, 4000, "the other topic")       \
 	X(busy,      FAULT_AT_HANDLER, 2,  200, 2000, "the handler pauses")    \
 	X(pg_late,   FAULT_BEFORE_PG,  4,  200, 2000, "delays, then a cut")    \
 	X(pg_frozen, FAULT_BEFORE_PG,  2,  200, 9000, "it holds all back")     \

@@ -2,6 +2,7 @@
 #include "stage.h"
 
 #include "http_get.h"
+#include "kafka_rights.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -13,6 +14,13 @@ enum {
 	EXIT_EXPELLED = 69
 };
 
+static const char secured[] = "    - session.timeout.ms=6000\n"
+			      "    - heartbeat.interval.ms=300\n"
+			      "    - security.protocol=SASL_PLAINTEXT\n"
+			      "    - sasl.mechanism=PLAIN\n"
+			      "    - sasl.username=onced\n"
+			      "    - sasl.password=" STAGE_PASSWORD "\n";
+
 static void create_servers(struct stage *stage)
 {
 	struct once_error err;
@@ -21,10 +29,10 @@ static void create_servers(struct stage *stage)
 	proxy_open(&stage->to_kafka);
 	ck_assert_msg(pg_server_create(&stage->pg, NULL, &err) == ONCE_OK, "%s",
 		      err.text);
-	ck_assert_msg(kafka_server_create_behind(&stage->kafka,
-						 stage->to_kafka.port,
-						 &err) == ONCE_OK,
-		      "%s", err.text);
+	ck_assert_msg(
+		kafka_server_create_behind(&stage->kafka, stage->to_kafka.port,
+					   STAGE_PASSWORD, &err) == ONCE_OK,
+		"%s", err.text);
 	stage->kafka_is_up = true;
 	proxy_start(&stage->to_pg, stage->pg.port);
 	proxy_start(&stage->to_kafka, stage->kafka.port + 2);
@@ -36,11 +44,14 @@ static void init_member(struct stage *stage, int number,
 			const struct stage_options *options)
 {
 	static const char *const names[] = { "one", "two", "three" };
+	char topics[160];
 	struct onced_options onced_options = {
 		.name = names[number],
 		.instance_id = options->is_static ? names[number] : NULL,
 		.conninfo = stage->conninfo,
 		.brokers = stage->brokers,
+		.topics = topics,
+		.session = secured,
 		.shutdown = "10s",
 		.database = "  idle_timeout: 2s\n  lock_timeout: 500ms\n"
 			    "  answer_timeout: 4s\n",
@@ -52,10 +63,25 @@ static void init_member(struct stage *stage, int number,
 		.prefilter = onced_both_prefilters(),
 	};
 
+	snprintf(topics, sizeof(topics), ", %s", stage->extra);
 	onced_init(&stage->members[number].onced, &stage->fixture,
 		   &onced_options);
 	stage->members[number].unknown = 0;
 	stage_start_member(stage, number, NULL);
+}
+
+static void prepare_topics(struct stage *stage)
+{
+	struct kafka_fixture *kafka = &stage->fixture.kafka;
+
+	snprintf(stage->extra, sizeof(stage->extra), "%s-extra", kafka->topic);
+	kafka_fixture_create_topic(kafka, stage->extra, 1, NULL);
+	kafka_rights_grant(kafka, RD_KAFKA_RESOURCE_TOPIC, kafka->topic,
+			   RD_KAFKA_ACL_OPERATION_READ);
+	kafka_rights_grant(kafka, RD_KAFKA_RESOURCE_TOPIC, stage->extra,
+			   RD_KAFKA_ACL_OPERATION_READ);
+	kafka_rights_grant(kafka, RD_KAFKA_RESOURCE_GROUP, kafka->group,
+			   RD_KAFKA_ACL_OPERATION_READ);
 }
 
 void stage_open(struct stage *stage, const struct stage_options *options)
@@ -65,6 +91,7 @@ void stage_open(struct stage *stage, const struct stage_options *options)
 	create_servers(stage);
 	onced_fixture_init_with(&stage->fixture, STAGE_PARTITIONS,
 				stage->pg.conninfo, stage->kafka.bootstrap);
+	prepare_topics(stage);
 	snprintf(stage->conninfo, sizeof(stage->conninfo), "%s port=%d",
 		 stage->fixture.pg.conninfo, stage->to_pg.port);
 	snprintf(stage->brokers, sizeof(stage->brokers), "127.0.0.1:%d",
@@ -138,11 +165,14 @@ void stage_start_pg(struct stage *stage)
 		      err.text);
 }
 
-void stage_start_kafka(struct stage *stage)
+void stage_start_kafka(struct stage *stage, const char *password)
 {
 	struct once_error err;
 
-	ck_assert_msg(kafka_server_start(&stage->kafka, &err) == ONCE_OK, "%s",
-		      err.text);
+	ck_assert_msg(
+		kafka_server_set_password(&stage->kafka, password, &err) ==
+				ONCE_OK &&
+			kafka_server_start(&stage->kafka, &err) == ONCE_OK,
+		"%s", err.text);
 	stage->kafka_is_up = true;
 }

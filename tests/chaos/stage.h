@@ -11,6 +11,8 @@
 #include "pg_server.h"
 #include "proxy.h"
 
+#define STAGE_PASSWORD "right"
+
 enum {
 	STAGE_MEMBERS = 3,
 	STAGE_PARTITIONS = 4
@@ -37,6 +39,7 @@ struct stage {
 	struct member members[STAGE_MEMBERS];
 	char conninfo[640];
 	char brokers[32];
+	char extra[128]; /* a topic that comes and goes, always empty */
 };
 
 void stage_open(struct stage *stage, const struct stage_options *options);
@@ -53,7 +56,7 @@ bool stage_has_fenced_itself(struct stage *stage, int number, int code);
 /* Ask for what dies with the process; then it may be killed. */
 void stage_note_member(struct stage *stage, int number);
 void stage_start_pg(struct stage *stage);
-void stage_start_kafka(struct stage *stage);
+void stage_start_kafka(struct stage *stage, const char *password);
 /* Commits without an answer, as far as anybody heard. */
 int64_t stage_count_unknown(struct stage *stage);
 

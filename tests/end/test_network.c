@@ -41,7 +41,7 @@ static void create_servers(struct network *network)
 	ck_assert_msg(pg_server_create(&network->pg, NULL, &err) == ONCE_OK,
 		      "%s", err.text);
 	ck_assert_msg(kafka_server_create_behind(&network->kafka,
-						 network->to_kafka.port,
+						 network->to_kafka.port, NULL,
 						 &err) == ONCE_OK,
 		      "%s", err.text);
 	proxy_start(&network->to_pg, network->pg.port);

@@ -157,13 +157,19 @@ struct place {
 	int32_t partition;
 };
 
-/* A leader answers what it has; metadata alone would come too early. */
+/* A leader answers what it has; metadata alone would come too early. But asking
+ * for all topics makes the client know one that it asked for too early. */
 static bool has_leader(void *arg)
 {
 	const struct place *place = arg;
+	const rd_kafka_metadata_t *metadata;
 	int64_t low;
 	int64_t high;
 
+	if (rd_kafka_metadata(place->rk, 1, NULL, &metadata, REQUEST_MS) !=
+	    RD_KAFKA_RESP_ERR_NO_ERROR)
+		return false;
+	rd_kafka_metadata_destroy(metadata);
 	return rd_kafka_query_watermark_offsets(
 		       place->rk, place->topic, place->partition, &low, &high,
 		       REQUEST_MS) == RD_KAFKA_RESP_ERR_NO_ERROR;

@@ -53,13 +53,23 @@ static const char properties_format[] =
 	"log.cleaner.backoff.ms=500\n"
 	"log.retention.check.interval.ms=1000\n";
 
-/* A second listener, that clients are told another port of. */
-static const char behind_format[] =
+/* A second listener, that clients may be told another port of. */
+static const char outer_format[] =
 	"listeners=PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d,"
 	"OUTER://127.0.0.1:%d\n"
 	"advertised.listeners=PLAINTEXT://127.0.0.1:%d,OUTER://127.0.0.1:%d\n"
 	"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
-	"CONTROLLER:PLAINTEXT,OUTER:PLAINTEXT\n";
+	"CONTROLLER:PLAINTEXT,OUTER:%s\n";
+
+/* Where one needs a password there, and rights. */
+static const char guard_format[] =
+	"sasl.enabled.mechanisms=PLAIN\n"
+	"listener.name.outer.plain.sasl.jaas.config="
+	"org.apache.kafka.common.security.plain.PlainLoginModule required "
+	"user_onced=\"%s\";\n"
+	"authorizer.class.name="
+	"org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+	"super.users=User:ANONYMOUS\n";
 
 /* Two more, with a login. */
 static const char guarded_format[] =
@@ -121,6 +131,18 @@ static enum once_status start_java(struct kafka_server *server,
 	return process_start(&server->process, &options, err);
 }
 
+static void write_outer(const struct kafka_server *server, FILE *file)
+{
+	if (server->outer_port == 0 && server->password == NULL)
+		return;
+	fprintf(file, outer_format, server->port, server->port + 1,
+		server->port + 2, server->port,
+		server->outer_port == 0 ? server->port + 2 : server->outer_port,
+		server->password == NULL ? "PLAINTEXT" : "SASL_PLAINTEXT");
+	if (server->password != NULL)
+		fprintf(file, guard_format, server->password);
+}
+
 static enum once_status write_properties(struct kafka_server *server,
 					 const char *const *settings,
 					 struct once_error *err)
@@ -133,9 +155,7 @@ static enum once_status write_properties(struct kafka_server *server,
 	}
 	fprintf(file, properties_format, server->port + 1, server->port,
 		server->port + 1, server->data);
-	if (server->outer_port != 0)
-		fprintf(file, behind_format, server->port, server->port + 1,
-			server->port + 2, server->port, server->outer_port);
+	write_outer(server, file);
 	if (server->guarded)
 		fprintf(file, guarded_format, server->port, server->port + 1,
 			server->port + 2, server->port + 3, server->port,
@@ -181,6 +201,8 @@ static enum once_status prepare(struct kafka_server *server,
 		return error_set(err, ONCE_TRANSIENT, "no port is free");
 	snprintf(server->bootstrap, sizeof(server->bootstrap), "127.0.0.1:%d",
 		 server->port);
+	snprintf(server->outer, sizeof(server->outer), "127.0.0.1:%d",
+		 server->port + 2);
 	if (temp_dir_path(server->data, directory, "data", err) != ONCE_OK ||
 	    temp_dir_path(server->log, directory, "log", err) != ONCE_OK ||
 	    temp_dir_path(server->properties, directory, "server.properties",
@@ -209,6 +231,7 @@ enum once_status kafka_server_create(struct kafka_server *server,
 {
 	server->outer_port = 0;
 	server->guarded = false;
+	server->password = NULL;
 	return create(server, settings, err);
 }
 
@@ -216,17 +239,28 @@ enum once_status kafka_server_create_guarded(struct kafka_server *server,
 					     struct once_error *err)
 {
 	server->outer_port = 0;
+	server->password = NULL;
 	server->guarded = true;
 	return create(server, NULL, err);
 }
 
 enum once_status kafka_server_create_behind(struct kafka_server *server,
 					    int outer_port,
+					    const char *password,
 					    struct once_error *err)
 {
 	server->outer_port = outer_port;
 	server->guarded = false;
+	server->password = password;
 	return create(server, NULL, err);
+}
+
+enum once_status kafka_server_set_password(struct kafka_server *server,
+					   const char *password,
+					   struct once_error *err)
+{
+	server->password = password;
+	return write_properties(server, NULL, err);
 }
 
 static bool answers(rd_kafka_t *rk)

@@ -13,12 +13,14 @@ struct kafka_server {
 	struct temp_dir dir;
 	struct process process;
 	int port;
-	int outer_port;      /* 0: none; see kafka_server_create_behind() */
-	bool guarded;        /* see kafka_server_create_guarded() */
-	char data[PATH_MAX]; /* the logs: data/TOPIC-PARTITION/ */
+	int outer_port;       /* 0: none; see kafka_server_create_behind() */
+	const char *password; /* of user "onced"; NULL: nobody needs one */
+	bool guarded;         /* see kafka_server_create_guarded() */
+	char data[PATH_MAX];  /* the logs: data/TOPIC-PARTITION/ */
 	char log[PATH_MAX];
 	char properties[PATH_MAX];
 	char bootstrap[32];
+	char outer[32]; /* see kafka_server_create_behind() */
 };
 
 /* Format and start. `settings`: "name=value" on top of ours, NULL-terminated;
@@ -27,10 +29,17 @@ struct kafka_server {
 enum once_status kafka_server_create(struct kafka_server *server,
 				     const char *const *settings,
 				     struct once_error *err) ONCE_MUST_CHECK;
-/* The same, reachable by way of a proxy, too: whoever comes in at inner port
- * (port + 2) is told that the broker is at `outer_port`. */
+/* The same, with a second listener, `outer`. Whoever comes in there is told
+ * that the broker is at `outer_port` (a proxy's; 0: at no other one). With a
+ * password only user "onced" comes in (SASL_PLAINTEXT, PLAIN), and has the
+ * rights that he is given (kafka_rights.h); at `bootstrap` everybody may do
+ * all. */
 enum once_status kafka_server_create_behind(
-	struct kafka_server *server, int outer_port,
+	struct kafka_server *server, int outer_port, const char *password,
+	struct once_error *err) ONCE_MUST_CHECK;
+/* From its next start on. */
+enum once_status kafka_server_set_password(
+	struct kafka_server *server, const char *password,
 	struct once_error *err) ONCE_MUST_CHECK;
 /* One with rights. Whoever comes in at its port may do all; at port + 2 the
  * user "reader" with the password "secret" logs in (SASL PLAIN), who may do

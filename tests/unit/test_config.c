@@ -184,9 +184,9 @@ static const struct broken {
 	{ "kafka:\n  brokers: a:1\n group: g\n", ":3:2", "isn't YAML", "indentation" },
 	{ "kafka:\n  brokers: a\xff:1\n", ":2:13", "UTF-8", "save the file" },
 	{ GOOD "---\nlanes: 3\n", ":9:1", "a second document", "into the first" },
-	{ GOOD "lanes: &n 3\n", ":9:8", "anchors such as \"&n\"", "write the value out" },
-	{ GOOD "lanes: *n\n", ":9:8", "aliases such as \"*n\"", "write the value out" },
-	{ GOOD "lanes: !!int 3\n", ":9:8", "tags such as", "write the value alone" },
+	{ GOOD "lanes: &n 3\n", ":9:8", "an anchor (&)", "write the value out" },
+	{ GOOD "lanes: *n\n", ":9:8", "an alias (*)", "write the value out" },
+	{ GOOD "lanes: !!int 3\n", ":9:8", "a tag (!)", "write the value alone" },
 	{ GOOD "lanes: [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]\n", ":9:23", "nested deeper", "brackets" },
 	{ GOOD "log:\n  level: \"a\\0b\"\n", ":10:10", "NUL", "take" },
 	/* missing */
@@ -723,6 +723,9 @@ END_TEST
 
 /* ---- secrets ---- */
 
+#define BROKERS(text) \
+	"kafka:\n  brokers: " text "\n  group: g\nretention: forever\n" ROUTE
+
 static const char *const leaky[] = {
 	PROPERTY("sasl.password=hunter2"),
 	PROPERTY("sasl.pasword=hunter2"),
@@ -748,6 +751,24 @@ static const char *const leaky[] = {
 	"    topics: [t]\n",
 	GOOD "  - name: b\n    plugin: handlers/refund.so\n"
 	     "    topics: [a, \"${ONCE_TEST_PASSWORD} \"]\n",
+	BROKERS("u:hunter2@h:9092"),
+	BROKERS("hunter2@h:9092"),
+	BROKERS("a:1,u:p@hunter2@h:1"),
+	GOOD "admin:\n  listen: u:hunter2@h:1\n",
+	GOOD "admin:\n  listen: hunter2@h:1\n",
+	GOOD "lanes: postgresql://u:hunter2@h/db\n",
+	GOOD "postgresql://u:hunter2@h/db:\n",
+	GOOD "database:\n  conninfo: *hunter2\n",
+	GOOD "database:\n  conninfo: &hunter2\n",
+	GOOD "database:\n  conninfo: !hunter2\n",
+	PROPERTY("client.id=a\n    - sasl.username=u:hunter2@h"),
+	GOOD "prefilter:\n  redis:\n    url: Redis://:a@hunter2@h/0?x=1\n",
+	GOOD "prefilter:\n  redis:\n    url: Redis://:hunter2@h/0?x=1\n",
+	GOOD "prefilter:\n  redis:\n    url: redis://u:hunter2/x@h/0\n",
+	GOOD "prefilter:\n  redis:\n    url: redis://h:hunter2/0\n",
+	GOOD "prefilter:\n  redis:\n    url: hunter2\n",
+	GOOD
+	"prefilter:\n  redis:\n    url: redis://h/0\n    timeout: u:hunter2@h\n",
 };
 
 START_TEST(a_message_never_shows_a_secret)
@@ -775,6 +796,9 @@ static const char *const conninfos[] = {
 	"postgresql://onced:hunter2?x@db/shop",
 	"postgres://onced@db/shop?password=hunter2",
 	"host=db user=onced password=${ONCE_TEST_PASSWORD}",
+	"postgresql://onced:a@hunter2@db/shop",
+	"postgresql://onced:a/hunter2@db/shop",
+	"POSTGRES://onced:hunter2@db/shop?password=hunter2",
 };
 
 START_TEST(the_printed_configuration_never_shows_a_password)
@@ -792,6 +816,24 @@ START_TEST(the_printed_configuration_never_shows_a_password)
 	ck_assert_msg(strstr(printed, "hunter2") == NULL, "leaks:\n%s",
 		      printed);
 	ck_assert_ptr_nonnull(strstr(printed, "(set)"));
+	free(printed);
+	unload(&loaded);
+}
+END_TEST
+
+/* The scheme is read in any case, so it is hidden in any. */
+START_TEST(the_printed_configuration_never_shows_the_password_of_redis)
+{
+	struct loaded loaded = { 0 };
+	char *printed;
+
+	load_text(&loaded, GOOD "prefilter:\n  redis:\n"
+				"    url: Redis://:hunter2@h/0\n");
+	ck_assert_msg(loaded.cfg != NULL, "%s", loaded.faults);
+	printed = print_config(loaded.cfg);
+	ck_assert_msg(strstr(printed, "hunter2") == NULL, "leaks:\n%s",
+		      printed);
+	ck_assert_ptr_nonnull(strstr(printed, "@h/0"));
 	free(printed);
 	unload(&loaded);
 }
@@ -1396,6 +1438,9 @@ static TCase *secrets_case(void)
 	tcase_add_loop_test(tcase,
 			    the_printed_configuration_never_shows_a_password, 0,
 			    COUNT(conninfos));
+	tcase_add_test(
+		tcase,
+		the_printed_configuration_never_shows_the_password_of_redis);
 	tcase_add_test(tcase,
 		       the_printed_configuration_shows_what_is_no_secret);
 	return tcase;

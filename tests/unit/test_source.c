@@ -264,6 +264,42 @@ START_TEST(what_an_older_librdkafka_has_not_got_is_refused_with_its_version)
 }
 END_TEST
 
+/* With Kafka 3 it works, so it isn't refused. */
+START_TEST(scram_with_a_librdkafka_that_kafka_4_refuses_is_told_by_name)
+{
+	static const struct {
+		int version;
+		const char *name;
+		const char *value;
+		bool warned;
+	} cases[] = {
+		{ 0x020002ff, "sasl.mechanism", "SCRAM-SHA-512", true },
+		{ 0x020600ff, "sasl.mechanisms", "SCRAM-SHA-256", true },
+		{ 0x020601ff, "sasl.mechanism", "SCRAM-SHA-512", false },
+		{ 0x020002ff, "sasl.mechanism", "PLAIN", false },
+		{ 0x020002ff, "sasl.username", "SCRAM-", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct name_value property = {
+			.name = (char *)(uintptr_t)cases[i].name,
+			.value = (char *)(uintptr_t)cases[i].value,
+		};
+		const struct config cfg = {
+			.kafka = { .properties = &property,
+				   .property_count = 1 },
+		};
+		char text[400] = "";
+
+		ck_assert_int_eq(kafka_conf_warn(cases[i].version, &cfg, text,
+						 sizeof(text)),
+				 cases[i].warned);
+		if (cases[i].warned)
+			ck_assert_ptr_nonnull(strstr(text, cases[i].value));
+	}
+}
+END_TEST
+
 /* The library refuses some values only when it makes a consumer. */
 START_TEST(our_own_values_go_with_every_group_protocol_of_the_library)
 {
@@ -470,6 +506,9 @@ int main(void)
 	tcase_add_test(
 		tests,
 		what_an_older_librdkafka_has_not_got_is_refused_with_its_version);
+	tcase_add_test(
+		tests,
+		scram_with_a_librdkafka_that_kafka_4_refuses_is_told_by_name);
 	tcase_add_test(
 		tests,
 		our_own_values_go_with_every_group_protocol_of_the_library);
