@@ -124,14 +124,11 @@ static int64_t trouble_ms(const struct lane *lane, const struct once_error *err)
 	return backoff_ms(lane->troubles, TROUBLE_FIRST_MS, TROUBLE_MAX_MS);
 }
 
-/* An outage is the same for all lanes; what a lock keeps from one isn't. */
+/* An outage is the same for all lanes. */
 static void tell_trouble(struct lane *lane, const struct once_error *err,
 			 int64_t wait_ms)
 {
-	char name[LOG_EVENT_NAME_SIZE];
-
-	snprintf(name, sizeof(name), "database %s", err->sqlstate);
-	log_event_meet(&lane->trouble_party, name, LOG_LEVEL_WARNING,
+	log_event_meet(&lane->trouble_party, "database", LOG_LEVEL_WARNING,
 		       LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
 				  LOG_TEXT("sqlstate", err->sqlstate),
 				  LOG_NUMBER("attempt", lane->troubles),

@@ -15,7 +15,8 @@
 #include <syslog.h>
 
 enum {
-	LONGEST_PROBE_MS = 30000 /* somebody has just granted it, and looks */
+	LONGEST_PROBE_MS = 30000, /* somebody has just granted it, and looks */
+	EVENT_NAME_SIZE = 320
 };
 
 /* ---- what is said of a message ---- */
@@ -92,13 +93,12 @@ static void log_item(const struct lane_work *work, const struct once_item *item,
 	enum log_level level = level_of(item);
 	const struct route_config *route =
 		&work->options->cfg->routes[item->route];
-	char name[LOG_EVENT_NAME_SIZE];
+	char name[EVENT_NAME_SIZE];
 
 	if (!log_enabled(level))
 		return;
-	snprintf(name, sizeof(name), "%s/%s/%.30s",
-		 once_ending_word(item->ending), once_cause_word(item->cause),
-		 route->name);
+	snprintf(name, sizeof(name), "%s/%s/%s", once_ending_word(item->ending),
+		 once_cause_word(item->cause), route->name);
 	log_often(name, level == LOG_LEVEL_DEBUG ? UINT_MAX : LOG_OFTEN, level,
 		  MESSAGE_FIELDS(route, item, next_ms), "%s%s%s",
 		  once_ending_word(item->ending),
@@ -111,10 +111,10 @@ static void log_wait(const struct lane_work *work, struct strand *strand,
 {
 	const struct route_config *route =
 		&work->options->cfg->routes[item->route];
-	char name[LOG_EVENT_NAME_SIZE];
+	char name[EVENT_NAME_SIZE];
 
-	snprintf(name, sizeof(name), "waits/%d/%.40s",
-		 (int)item->record.partition, item->record.topic);
+	snprintf(name, sizeof(name), "waits/%d/%s", (int)item->record.partition,
+		 item->record.topic);
 	log_event_meet(&strand->waiting, name, level_of(item),
 		       MESSAGE_FIELDS(route, item, next_ms), "%s%s%s",
 		       once_ending_word(item->ending),

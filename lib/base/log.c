@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "log_impl.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,26 +71,31 @@ void log_add_fields(struct text *line, const struct log_field *fields)
 		add_field(line, fields);
 }
 
-void log_write(enum log_level level, const char *message, const char *added,
-	       const struct log_field *more)
+void log_add_line(struct text *lines, enum log_level level, const char *message,
+		  const char *added, const struct log_field *more)
 {
 	static const char *const words[] = { "error", "warning", "info",
 					     "debug" };
-	scoped_text struct text line = { 0 };
 
-	add_time(&line);
-	text_addf(&line, " level=%s msg=", words[level]);
-	text_add_json(&line, bytes_text(message));
-	text_adds(&line, added == NULL ? "" : added);
-	log_add_fields(&line, more);
-	text_adds(&line, "\n");
-	if (!line.broken && write(STDERR_FILENO, line.data, line.size) < 0)
+	add_time(lines);
+	text_addf(lines, " level=%s msg=", words[level]);
+	text_add_json(lines, bytes_text(message));
+	text_adds(lines, added == NULL ? "" : added);
+	log_add_fields(lines, more);
+	text_adds(lines, "\n");
+}
+
+void log_write(const struct text *lines)
+{
+	if (!lines->broken && lines->size > 0 &&
+	    write(STDERR_FILENO, lines->data, lines->size) < 0)
 		return; /* nowhere left to say it */
 }
 
 void log_line(enum log_level level, const struct log_field *fields,
 	      const char *fmt, ...)
 {
+	scoped_text struct text line = { 0 };
 	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
@@ -98,5 +104,6 @@ void log_line(enum log_level level, const struct log_field *fields,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-	log_write(level, message, NULL, fields);
+	log_add_line(&line, level, message, NULL, fields);
+	log_write(&line);
 }

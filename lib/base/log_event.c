@@ -1,12 +1,12 @@
 /*
- * A table of events by name, under one mutex. An entry lives from its first
- * line to the one that says all that was left unsaid:
+ * A table of events under one mutex. An entry lives from its first line to the
+ * one that says all that was left unsaid:
  *
- *	goes on: met ── line ── each minute, if met since ── last party leaves
+ *	goes on: met ── line ── each minute ── the last party leaves
  *	often:   met ── `most` lines ── at the end of its minute, the others
  *
- * The text and fields that were met last are kept, for the line that may
- * follow.
+ * The text and the fields that were met last are kept, for the line that may
+ * follow. Lines are made under the mutex and written after it.
  */
 #include "log_event.h"
 
@@ -15,25 +15,29 @@
 #include "log_impl.h"
 #include "scope.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
 	EVENTS_MOST = 256,
 	MINUTE_MS = 60000,
-	NEW_TEXTS_MOST = 3 /* of an event in a minute */
+	TEXTS_MOST = 4 /* of an event that are known, and new in a minute */
 };
 
 struct event {
-	char name[LOG_EVENT_NAME_SIZE]; /* "": free */
+	uint64_t id; /* of its name; 0: free */
 	enum log_level level;
 	bool goes_on;
 	size_t parties;
 	int64_t began_ms;
-	int64_t told_ms; /* the line of this minute */
-	unsigned told;   /* lines since */
+	int64_t minute_ms; /* when this minute began */
+	unsigned told;     /* lines in it */
+	uint64_t texts[TEXTS_MOST];
+	unsigned next_text;
 	uint64_t times;
-	uint64_t untold; /* met since the last line */
+	uint64_t untold;      /* met since the last line */
+	int64_t first_offset; /* of those; -1: it has none */
 	char message[LOG_MESSAGE_SIZE];
 	struct text fields;
 };
@@ -43,32 +47,41 @@ static struct event events[EVENTS_MOST];
 
 /* ---- the table ---- */
 
-/* "" finds a free one. */
-static struct event *find(const char *name)
+/* FNV-1a, and never 0. Runs of digits are one when texts are compared. */
+static uint64_t hash_of(const char *text, bool with_digits)
+{
+	uint64_t hash = 14695981039346656037U;
+
+	for (; *text != '\0'; text++)
+		if (with_digits || *text < '0' || *text > '9')
+			hash = (hash ^ (unsigned char)*text) * 1099511628211U;
+	return hash == 0 ? 1 : hash;
+}
+
+/* 0 finds a free one. */
+static struct event *find(uint64_t id)
 {
 	for (size_t i = 0; i < EVENTS_MOST; i++)
-		if (strcmp(events[i].name, name) == 0)
+		if (events[i].id == id)
 			return &events[i];
 	return NULL;
 }
 
-/* Names that are too long are the same as far as they go. */
+/* NULL: there is no room. */
 static struct event *find_or_begin(const char *name, bool goes_on)
 {
-	char cut[LOG_EVENT_NAME_SIZE];
-	struct event *event;
+	uint64_t id = hash_of(name, true);
+	struct event *event = find(id);
 
-	snprintf(cut, sizeof(cut), "%s", name);
-	event = find(cut);
 	if (event != NULL)
 		return event;
-	event = find("");
+	event = find(0);
 	if (event == NULL)
 		return NULL;
-	memcpy(event->name, cut, sizeof(cut));
+	event->id = id;
 	event->goes_on = goes_on;
 	event->began_ms = clock_ms();
-	event->told_ms = event->began_ms;
+	event->minute_ms = event->began_ms;
 	return event;
 }
 
@@ -78,11 +91,19 @@ static void end_event(struct event *event)
 	*event = (struct event){ 0 };
 }
 
-/* ---- lines ---- */
+static int64_t offset_of(const struct log_field *fields)
+{
+	for (; fields != NULL && fields->key != NULL; fields++)
+		if (fields->is_number && strcmp(fields->key, "offset") == 0)
+			return fields->number;
+	return -1;
+}
 
 static void keep(struct event *event, enum log_level level,
 		 const struct log_field *fields, const char *message)
 {
+	if (event->untold == 0)
+		event->first_offset = offset_of(fields);
 	event->level = level;
 	snprintf(event->message, sizeof(event->message), "%s", message);
 	text_reset(&event->fields);
@@ -91,87 +112,134 @@ static void keep(struct event *event, enum log_level level,
 	event->untold++;
 }
 
+/* ---- lines ---- */
+
 static const char *fields_of(const struct event *event)
 {
 	return event->fields.broken ? NULL : event->fields.data;
 }
 
-static void tell_as_it_is(struct event *event)
+static void tell_as_it_is(struct event *event, struct text *lines)
 {
-	log_write(event->level, event->message, fields_of(event), NULL);
+	log_add_line(lines, event->level, event->message, fields_of(event),
+		     NULL);
 	event->told++;
 	event->untold = 0;
 }
 
-static void tell_still(struct event *event, int64_t now_ms)
+static void tell_still(struct event *event, int64_t now_ms, struct text *lines)
 {
-	char message[LOG_MESSAGE_SIZE + 16];
+	char message[LOG_MESSAGE_SIZE + 8];
 
 	snprintf(message, sizeof(message), "still: %s", event->message);
-	log_write(event->level, message, fields_of(event),
-		  LOG_FIELDS(LOG_NUMBER("times", (int64_t)event->untold),
-			     LOG_NUMBER("since_s",
-					(now_ms - event->began_ms) / 1000)));
+	log_add_line(lines, event->level, message, fields_of(event),
+		     LOG_FIELDS(LOG_NUMBER("times", (int64_t)event->untold),
+				LOG_NUMBER("since_s",
+					   (now_ms - event->began_ms) / 1000)));
 	event->untold = 0;
 }
 
-static void tell_more(struct event *event)
+static void tell_more(struct event *event, struct text *lines)
 {
 	char message[LOG_MESSAGE_SIZE + 64];
 
 	snprintf(message, sizeof(message),
 		 "and %llu more, the last of them: %s",
 		 (unsigned long long)event->untold, event->message);
-	log_write(event->level, message, fields_of(event),
-		  LOG_FIELDS(LOG_NUMBER("more", (int64_t)event->untold)));
+	log_add_line(
+		lines, event->level, message, fields_of(event),
+		LOG_FIELDS(LOG_NUMBER("more", (int64_t)event->untold),
+			   LOG_KNOWN("first_offset", event->first_offset)));
 	event->untold = 0;
+}
+
+static void tell_unsaid(struct event *event, int64_t now_ms, struct text *lines)
+{
+	if (event->untold > 0 && event->goes_on)
+		tell_still(event, now_ms, lines);
+	else if (event->untold > 0)
+		tell_more(event, lines);
+}
+
+/* Whoever reads warnings only has read its beginning. */
+static void tell_end(const struct event *event, const char *message,
+		     const struct log_field *fields, struct text *lines)
+{
+	scoped_text struct text added = { 0 };
+
+	log_add_fields(&added, fields);
+	log_add_line(
+		lines,
+		log_enabled(LOG_LEVEL_INFO) ? LOG_LEVEL_INFO : event->level,
+		message, added.data,
+		LOG_FIELDS(LOG_NUMBER("lasted_s",
+				      (clock_ms() - event->began_ms) / 1000),
+			   LOG_NUMBER("times", (int64_t)event->times)));
 }
 
 /* ---- events that go on ---- */
 
-/* Of the one it met before it knows no more. */
-static void drop_party(struct log_party *party)
+static bool has_text(const struct event *event, uint64_t text)
 {
-	struct event *event = find(party->event);
-
-	if (party->event[0] != '\0' && event != NULL && --event->parties == 0)
-		end_event(event);
-	party->event[0] = '\0';
+	for (size_t i = 0; i < TEXTS_MOST; i++)
+		if (event->texts[i] == text)
+			return true;
+	return false;
 }
 
-static void join(struct log_party *party, struct event *event)
+static void tell_new_text(struct event *event, struct text *lines)
 {
-	if (strcmp(party->event, event->name) == 0)
+	uint64_t text = hash_of(event->message, false);
+
+	if (event->told >= TEXTS_MOST || has_text(event, text))
 		return;
-	drop_party(party);
-	memcpy(party->event, event->name, sizeof(party->event));
+	event->texts[event->next_text++ % TEXTS_MOST] = text;
+	tell_as_it_is(event, lines);
+}
+
+static void drop_party(struct log_party *party, struct text *lines)
+{
+	struct event *event = party->event == 0 ? NULL : find(party->event);
+
+	party->event = 0;
+	if (event == NULL || --event->parties > 0)
+		return;
+	tell_unsaid(event, clock_ms(), lines);
+	end_event(event);
+}
+
+static void join(struct log_party *party, struct event *event,
+		 struct text *lines)
+{
+	if (party->event == event->id)
+		return;
+	drop_party(party, lines);
+	party->event = event->id;
 	event->parties++;
 }
 
 static void meet(struct log_party *party, const char *name,
 		 enum log_level level, const struct log_field *fields,
-		 const char *message)
+		 const char *message, struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
 	struct event *event = find_or_begin(name, true);
-	bool is_new;
 
 	(void)held;
 	if (event == NULL) {
-		log_write(level, message, NULL, fields);
+		log_add_line(lines, level, message, NULL, fields);
 		return;
 	}
-	is_new = strcmp(event->message, message) != 0;
-	join(party, event);
+	join(party, event, lines);
 	keep(event, level, fields, message);
-	if (is_new && event->told < NEW_TEXTS_MOST)
-		tell_as_it_is(event);
+	tell_new_text(event, lines);
 }
 
 void log_event_meet(struct log_party *party, const char *name,
 		    enum log_level level, const struct log_field *fields,
 		    const char *fmt, ...)
 {
+	scoped_text struct text lines = { 0 };
 	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
@@ -180,73 +248,81 @@ void log_event_meet(struct log_party *party, const char *name,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-	meet(party, name, level, fields, message);
+	meet(party, name, level, fields, message, &lines);
+	log_write(&lines);
 }
 
 static void leave(struct log_party *party, const struct log_field *fields,
-		  const char *message)
+		  const char *message, struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
-	scoped_text struct text added = { 0 };
 	struct event *event = find(party->event);
 
 	(void)held;
-	if (event != NULL && event->parties == 1 &&
-	    log_enabled(LOG_LEVEL_INFO)) {
-		log_add_fields(&added, fields);
-		log_write(
-			LOG_LEVEL_INFO, message, added.data,
-			LOG_FIELDS(LOG_NUMBER("lasted_s",
-					      (clock_ms() - event->began_ms) /
-						      1000),
-				   LOG_NUMBER("times", (int64_t)event->times)));
+	if (event != NULL && event->parties == 1) {
+		event->untold = 0; /* it is in the sum */
+		tell_end(event, message, fields, lines);
 	}
-	drop_party(party);
+	drop_party(party, lines);
 }
 
 void log_event_leave(struct log_party *party, const struct log_field *fields,
 		     const char *fmt, ...)
 {
+	scoped_text struct text lines = { 0 };
 	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
-	if (party->event[0] == '\0')
+	if (party->event == 0)
 		return;
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-	leave(party, fields, message);
+	leave(party, fields, message, &lines);
+	log_write(&lines);
 }
 
-void log_event_forget(struct log_party *party)
+static void forget(struct log_party *party, struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
 
 	(void)held;
-	drop_party(party);
+	drop_party(party, lines);
+}
+
+void log_event_forget(struct log_party *party)
+{
+	scoped_text struct text lines = { 0 };
+
+	if (party->event == 0)
+		return;
+	forget(party, &lines);
+	log_write(&lines);
 }
 
 /* ---- what comes often ---- */
 
 static void add_often(const char *name, unsigned most, enum log_level level,
-		      const struct log_field *fields, const char *message)
+		      const struct log_field *fields, const char *message,
+		      struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
 	struct event *event = find_or_begin(name, false);
 
 	(void)held;
 	if (event == NULL) {
-		log_write(level, message, NULL, fields);
+		log_add_line(lines, level, message, NULL, fields);
 		return;
 	}
 	keep(event, level, fields, message);
 	if (event->told < most)
-		tell_as_it_is(event);
+		tell_as_it_is(event, lines);
 }
 
 void log_often(const char *name, unsigned most, enum log_level level,
 	       const struct log_field *fields, const char *fmt, ...)
 {
+	scoped_text struct text lines = { 0 };
 	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
@@ -255,48 +331,57 @@ void log_often(const char *name, unsigned most, enum log_level level,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-	add_often(name, most, level, fields, message);
+	add_often(name, most, level, fields, message, &lines);
+	log_write(&lines);
 }
 
 /* ---- time ---- */
 
-static void end_minute(struct event *event, int64_t now_ms)
+static void end_minute(struct event *event, int64_t now_ms, struct text *lines)
 {
-	bool was_met = event->untold > 0;
-
-	event->told_ms = now_ms;
+	event->minute_ms = now_ms;
 	event->told = 0;
 	if (event->goes_on)
-		tell_still(event, now_ms);
-	else if (was_met)
-		tell_more(event);
+		tell_still(event, now_ms, lines);
+	else if (event->untold > 0)
+		tell_more(event, lines);
 	else
 		end_event(event);
 }
 
-void log_events_on_timer(int64_t now_ms)
+static void add_due(int64_t now_ms, struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
 
 	(void)held;
 	for (size_t i = 0; i < EVENTS_MOST; i++)
-		if (events[i].name[0] != '\0' &&
-		    now_ms - events[i].told_ms >= MINUTE_MS)
-			end_minute(&events[i], now_ms);
+		if (events[i].id != 0 &&
+		    now_ms - events[i].minute_ms >= MINUTE_MS)
+			end_minute(&events[i], now_ms, lines);
 }
 
-void log_events_end(void)
+void log_events_on_timer(int64_t now_ms)
+{
+	scoped_text struct text lines = { 0 };
+
+	add_due(now_ms, &lines);
+	log_write(&lines);
+}
+
+static void add_unsaid(struct text *lines)
 {
 	scoped_lock pthread_mutex_t *held = scope_locked(&mutex);
 
 	(void)held;
-	for (size_t i = 0; i < EVENTS_MOST; i++) {
-		if (events[i].name[0] == '\0')
-			continue;
-		if (events[i].untold > 0 && events[i].goes_on)
-			tell_still(&events[i], clock_ms());
-		else if (events[i].untold > 0)
-			tell_more(&events[i]);
-		end_event(&events[i]);
-	}
+	for (size_t i = 0; i < EVENTS_MOST; i++)
+		if (events[i].id != 0)
+			tell_unsaid(&events[i], clock_ms(), lines);
+}
+
+void log_events_end(void)
+{
+	scoped_text struct text lines = { 0 };
+
+	add_unsaid(&lines);
+	log_write(&lines);
 }

@@ -8,34 +8,32 @@
  * all of them.
  *
  * What comes again and again (messages that are bad alike) is written a few
- * times a minute; then one line says how many more there were.
+ * times a minute; then one line says how many more there were, and which were
+ * the first and the last of them.
  *
- * Nothing is uncounted: log_events_end() says what wasn't said yet.
+ * Names are few: of servers, partitions, routes and causes, never of messages.
+ * Beyond 256 at once, lines are written as log_line() does.
  *
- * Threads: any. Memory: a fixed number of names; beyond it lines are written
- * as log_line() does.
+ * Threads: any. Nothing is written while others are kept waiting.
  */
 #ifndef ONCE_LOG_EVENT_H
 #define ONCE_LOG_EVENT_H
 
 #include "log.h"
 
-#include <stdbool.h>
-
 enum {
-	LOG_EVENT_NAME_SIZE = 64,
 	LOG_OFTEN = 10 /* lines a minute of what a person may want to see */
 };
 
 /* One who meets events, one at a time: a lane, a partition. Zeroed at first;
  * used by one thread at a time. */
 struct log_party {
-	char event[LOG_EVENT_NAME_SIZE]; /* "": none */
+	uint64_t event; /* 0: none */
 };
 
-/* Met by `party` once more. A text that differs from the one written last is
- * written at once, a few times a minute at most; what differs each time stands
- * in fields. */
+/* Met by `party` once more. A text that the event hasn't had, numbers aside, is
+ * written at once, but a few times a minute at most; what differs each time
+ * stands in fields. */
 void log_event_meet(struct log_party *party, const char *name,
 		    enum log_level level, const struct log_field *fields,
 		    const char *fmt, ...) ONCE_PRINTF(5, 6);
@@ -43,19 +41,19 @@ void log_event_meet(struct log_party *party, const char *name,
  * long it lasted and how often it was met. Nothing if the party met none. */
 void log_event_leave(struct log_party *party, const struct log_field *fields,
 		     const char *fmt, ...) ONCE_PRINTF(3, 4);
-
-/* The party is gone, and its event isn't over for that: nothing is written. */
+/* The party is gone, whether or not its event is over. */
 void log_event_forget(struct log_party *party);
 
 /* The first `most` of a minute are written; of the others, at its end, how many
- * there were, and the fields of the last one. */
+ * there were, the fields of the last one, and the field "offset" of the first.
+ */
 void log_often(const char *name, unsigned most, enum log_level level,
 	       const struct log_field *fields, const char *fmt, ...)
 	ONCE_PRINTF(5, 6);
 
-/* Writes what is due. Called several times a minute by somebody. */
+/* Write what is due. To be called several times a minute by somebody. */
 void log_events_on_timer(int64_t now_ms);
-/* At the end of the process: all that wasn't written yet. */
+/* The process ends: write what wasn't written yet. */
 void log_events_end(void);
 
 #endif

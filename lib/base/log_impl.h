@@ -1,20 +1,20 @@
-/* log_impl.h - a line in two steps, for lines that are kept. */
+/* log_impl.h - lines that are made at one time and written at another. */
 #ifndef ONCE_LOG_IMPL_H
 #define ONCE_LOG_IMPL_H
 
 #include "log.h"
 #include "text.h"
 
-#include <stdarg.h>
-
 enum {
 	LOG_MESSAGE_SIZE = 1024
 };
 
-/* " key=value" for each. */
+/* " key=value" for each; NULL is none. */
 void log_add_fields(struct text *line, const struct log_field *fields);
-/* With fields as they were added, and more of them. Both may be NULL. */
-void log_write(enum log_level level, const char *message, const char *added,
-	       const struct log_field *more);
+/* A whole line, behind what is there; with fields as they were added (or NULL),
+ * and with more of them. */
+void log_add_line(struct text *lines, enum log_level level, const char *message,
+		  const char *added, const struct log_field *more);
+void log_write(const struct text *lines);
 
 #endif

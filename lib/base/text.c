@@ -72,7 +72,7 @@ static void add_json_byte(struct text *text, unsigned char byte)
 		text_addf(text, "\\%c", byte);
 	else if (byte == '\n')
 		text_adds(text, "\\n");
-	else if (byte < 0x20)
+	else if (byte < 0x20 || byte == 0x7F)
 		text_addf(text, "\\u%04x", byte);
 	else
 		text_add(text, &byte, 1);

@@ -131,6 +131,46 @@ START_TEST(nothing_is_said_at_the_end_of_what_was_not_met)
 }
 END_TEST
 
+/* As librdkafka's texts do. */
+START_TEST(a_text_whose_numbers_change_is_the_same_text)
+{
+	struct log_party party = { 0 };
+	char *lines;
+
+	take_stderr();
+	for (int i = 0; i < 100; i++) {
+		log_event_meet(&party, "kafka", LOG_LEVEL_WARNING, NULL,
+			       "refused after %d ms", i);
+		log_event_meet(&party, "kafka", LOG_LEVEL_WARNING, NULL,
+			       "%d of 3 brokers are down", i);
+	}
+	log_event_forget(&party);
+	lines = give_back_stderr();
+	ck_assert_msg(count(lines, "\n") == 3, "%s", lines);
+	ck_assert_ptr_nonnull(strstr(lines, "still: 99 of 3 brokers are down\" "
+					    "times=198 "));
+	free(lines);
+}
+END_TEST
+
+START_TEST(a_party_that_is_gone_keeps_no_event_alive)
+{
+	struct log_party parties[2] = { 0 };
+	char *lines;
+
+	take_stderr();
+	log_event_meet(&parties[0], "waits", LOG_LEVEL_ERROR, NULL, "grant it");
+	log_event_meet(&parties[1], "waits", LOG_LEVEL_ERROR, NULL, "grant it");
+	log_event_forget(&parties[0]);
+	log_event_leave(&parties[1], NULL, "goes on");
+	log_events_on_timer(clock_ms() + MINUTE_MS);
+	lines = give_back_stderr();
+	ck_assert_uint_eq(count(lines, "\n"), 2);
+	ck_assert_ptr_nonnull(strstr(lines, "goes on"));
+	free(lines);
+}
+END_TEST
+
 /* ---- what comes often ---- */
 
 static void meet_bad(int64_t first, int64_t behind)
@@ -154,8 +194,9 @@ START_TEST(of_ten_thousand_alike_ten_are_written_and_the_others_counted)
 	ck_assert_uint_eq(count(lines, "msg=\"dead: no id\""), 20);
 	ck_assert_ptr_nonnull(strstr(lines, "msg=\"and 9980 more, the last of "
 					    "them: dead: no id\" offset=9989 "
-					    "more=9980\n"));
-	ck_assert_ptr_nonnull(strstr(lines, " offset=10009 more=10\n"));
+					    "more=9980 first_offset=10\n"));
+	ck_assert_ptr_nonnull(strstr(lines, " offset=10009 more=10 "
+					    "first_offset=10000\n"));
 	free(lines);
 }
 END_TEST
@@ -188,14 +229,15 @@ START_TEST(a_value_can_neither_forge_a_line_nor_speak_to_a_terminal)
 		"\r",
 		"\x1b[2J",
 		"\x7f",
-		"\xC2\x9B",     /* CSI */
-		"\xC2\x9D",     /* OSC */
-		"\xE2\x80\xAE", /* U+202E */
-		"\xE2\x81\xA6", /* U+2066 */
-		"\xE2\x80\x8B", /* U+200B */
-		"\xE2\x80\xA8", /* U+2028 */
-		"\xEF\xBB\xBF", /* U+FEFF */
-		"\xF3\xA0\x81\x81" /* U+E0041 */,
+		"\xC2\x9B",         /* CSI */
+		"\xC2\x9D",         /* OSC */
+		"\xE2\x80\xAE",     /* U+202E */
+		"\xE2\x81\xA6",     /* U+2066 */
+		"\xE2\x80\x8B",     /* U+200B */
+		"\xE2\x80\xA8",     /* U+2028 */
+		"\xEF\xBB\xBF",     /* U+FEFF */
+		"\xF3\xA0\x81\x81", /* U+E0041 */
+		"\x7F[\xFF",        /* beside what isn't UTF-8 */
 	};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -210,6 +252,7 @@ START_TEST(a_value_can_neither_forge_a_line_nor_speak_to_a_terminal)
 		log_events_end();
 		lines = give_back_stderr();
 		ck_assert_uint_eq(count(lines, "\n"), 2);
+		ck_assert_ptr_null(strchr(lines, 0x7F));
 		ck_assert_msg(values[i][0] == '\n' ||
 				      strstr(lines, values[i]) == NULL,
 			      "value %zu: %s", i, lines);
@@ -241,6 +284,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		another_reason_of_the_same_event_is_said_at_once_and_not_endlessly);
+	tcase_add_test(tests, a_text_whose_numbers_change_is_the_same_text);
+	tcase_add_test(tests, a_party_that_is_gone_keeps_no_event_alive);
 	tcase_add_test(tests, nothing_is_said_at_the_end_of_what_was_not_met);
 	tcase_add_test(
 		tests,
