@@ -3,9 +3,10 @@
 #include "kafka_conf.h"
 
 #include "error.h"
-#include "log.h"
+#include "log_event.h"
 #include "source.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ enum {
 	COUNT_OWNED = sizeof(owned) / sizeof(owned[0]),
 	COUNT_LOOKING = sizeof(looking) / sizeof(looking[0]),
 	COUNT_QUEUE_BACKOFF = sizeof(queue_backoff) / sizeof(queue_backoff[0]),
-	COUNT_NEEDS = sizeof(needs) / sizeof(needs[0])
+	COUNT_NEEDS = sizeof(needs) / sizeof(needs[0]),
+	LINE_NAME_SIZE = 400
 };
 
 static enum once_status set(rd_kafka_conf_t *conf, const char *name,
@@ -151,16 +153,34 @@ static enum once_status set_ours(rd_kafka_conf_t *conf,
 	return status;
 }
 
+/* What it says each 27 ms of a connection that fails differs in numbers: of
+ * ports, times and tries. */
+static void name_line(const char *facility, const char *text,
+		      char ret_name[LINE_NAME_SIZE])
+{
+	size_t size =
+		(size_t)snprintf(ret_name, LINE_NAME_SIZE, "%.40s ", facility);
+
+	for (; *text != '\0' && size + 1 < LINE_NAME_SIZE; text++)
+		if (*text < '0' || *text > '9')
+			ret_name[size++] = *text;
+	ret_name[size] = '\0';
+}
+
 void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
 		    const char *text)
 {
+	enum log_level ours = level <= LOG_ERR       ? LOG_LEVEL_WARNING
+			      : level <= LOG_WARNING ? LOG_LEVEL_INFO
+						     : LOG_LEVEL_DEBUG;
+	char name[LINE_NAME_SIZE];
+
 	(void)rk;
-	log_line(level <= LOG_ERR       ? LOG_LEVEL_WARNING
-		 : level <= LOG_WARNING ? LOG_LEVEL_INFO
-					: LOG_LEVEL_DEBUG,
-		 LOG_FIELDS(LOG_TEXT("from", "librdkafka"),
-			    LOG_TEXT("facility", facility)),
-		 "%s", text);
+	name_line(facility, text, name);
+	log_often(name, ours == LOG_LEVEL_DEBUG ? UINT_MAX : 1, ours,
+		  LOG_FIELDS(LOG_TEXT("from", "librdkafka"),
+			     LOG_TEXT("facility", facility)),
+		  "%s", text);
 }
 
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "kafka_policy.h"
 #include "log.h"
+#include "log_event.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,10 +68,10 @@ static void take_answer(struct source *source)
 		    strcmp(at->topic, source->policy_of) == 0)
 			judge(source, at, policy);
 	if (policy == KAFKA_POLICY_UNANSWERED)
-		log_warning(LOG_FIELDS(LOG_TEXT("topic", source->policy_of)),
-			    "could not read the topic's cleanup.policy; "
-			    "retrying in %d ms",
-			    AGAIN_MS);
+		log_often("cleanup.policy", 1, LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_TEXT("topic", source->policy_of),
+				     LOG_NUMBER("next_ms", AGAIN_MS)),
+			  "could not read the topic's cleanup.policy");
 	source->policy_of = NULL;
 	source->ask_policy_at_ms = clock_ms() + AGAIN_MS;
 }

@@ -7,8 +7,10 @@
 #include "error.h"
 #include "kafka_conf.h"
 #include "log.h"
+#include "log_event.h"
 
 #include <string.h>
+#include <syslog.h>
 
 /* ---- what it says ---- */
 
@@ -65,7 +67,8 @@ static void note_trouble(struct source *source, const rd_kafka_message_t *rkm)
 				  rkm->err, true);
 		return;
 	}
-	log_warning(NULL, "%s", rd_kafka_message_errstr(rkm));
+	log_often(rd_kafka_err2name(rkm->err), 1, LOG_LEVEL_WARNING, NULL, "%s",
+		  rd_kafka_message_errstr(rkm));
 	source_set_trouble(source, rd_kafka_message_errstr(rkm));
 }
 
@@ -98,20 +101,28 @@ void source_serve_consumer(struct source *source)
 		meet_event(source, rkm);
 }
 
+/* What breaks a connection is in its log as well. */
+static bool is_logged_by_librdkafka(int error)
+{
+	return error == RD_KAFKA_RESP_ERR__TRANSPORT ||
+	       error == RD_KAFKA_RESP_ERR__RESOLVE ||
+	       error == RD_KAFKA_RESP_ERR__SSL ||
+	       error == RD_KAFKA_RESP_ERR__AUTHENTICATION;
+}
+
 static void note_error(rd_kafka_t *rk, int error, const char *reason,
 		       void *opaque)
 {
 	struct source *source = opaque;
 
-	(void)rk;
-	if (error == RD_KAFKA_RESP_ERR__FATAL)
+	if (error == RD_KAFKA_RESP_ERR__FATAL) {
 		end_fatally(source);
-	else {
-		log_info(LOG_FIELDS(LOG_TEXT("from", "librdkafka")), "%s",
-			 reason);
-		if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-			source_note_last_words(source, reason);
+		return;
 	}
+	if (!is_logged_by_librdkafka(error))
+		kafka_conf_log(rk, LOG_ERR, "ERROR", reason);
+	if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+		source_note_last_words(source, reason);
 }
 
 /* ---- made, and in the group ---- */

@@ -13,16 +13,16 @@
  *
  * What is asked anyway (commits, the group's offsets, the topics) is answered
  * more often than every ASK_AFTER_MS. Only when it isn't, there is a question
- *of our own: DescribeConfigs, which goes to any broker (with KRaft), waits on a
- * queue, and takes its time where the others are given up soon. What would go
- *to the group's coordinator that way aborts librdkafka 2.0.2 when that is away.
- *A question that is open when we stop dies with its queue.
+ * of our own: DescribeConfigs, which goes to any broker (with KRaft), waits on
+ *a queue, and takes its time where the others are given up soon. What would go
+ * to the group's coordinator that way aborts librdkafka 2.0.2 when that is
+ *away. A question that is open when we stop dies with its queue.
  */
 #include "source_impl.h"
 
 #include "clock.h"
 #include "kafka_policy.h"
-#include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 #include "scope.h"
 #include "text.h"
@@ -103,8 +103,7 @@ void source_note_answer(struct source *source)
 	if (since_ms == 0)
 		return;
 	atomic_store(&source->away_since_ms, 0);
-	log_info(LOG_FIELDS(LOG_NUMBER("seconds", (now_ms - since_ms) / 1000)),
-		 "Kafka answers again");
+	log_event_leave(&source->outage, NULL, "Kafka answers again");
 }
 
 static void begin_outage(struct source *source)
@@ -121,7 +120,8 @@ static void begin_outage(struct source *source)
 	atomic_store(&source->away_since_ms, since_ms);
 	(void)source_tell_away(source, &why);
 	if (why.size > 0)
-		log_error(NULL, "%.*s", (int)why.size - 1, why.data);
+		log_event_meet(&source->outage, "kafka", LOG_LEVEL_ERROR, NULL,
+			       "%.*s", (int)why.size - 1, why.data);
 }
 
 void source_judge_contact(struct source *source)

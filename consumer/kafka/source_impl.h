@@ -27,6 +27,7 @@
 #define ONCED_SOURCE_IMPL_H
 
 #include "kafka_memory.h"
+#include "log_event.h"
 #include "mailbox.h"
 #include "partition.h"
 #include "source.h"
@@ -51,6 +52,7 @@ struct source_topic {
 	const char *name;
 	unsigned refused;          /* answers in a row that weren't good */
 	rd_kafka_resp_err_t error; /* mutex; NO_ERROR: as far as is known */
+	struct log_party lacking;
 };
 
 /* A lane as the source sees it. */
@@ -96,6 +98,7 @@ struct source {
 	size_t too_large_bytes;  /* 0: not known */
 	struct source_topic *topics; /* those of all routes */
 	size_t topic_count;
+	struct log_party outage;
 	size_t asked_topic; /* the one that was asked for last */
 	int64_t ask_topic_at_ms;
 	bool group_hidden; /* its offsets may not be read */

@@ -19,7 +19,7 @@
 #include "source_impl.h"
 
 #include "clock.h"
-#include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 
 enum {
@@ -44,20 +44,21 @@ static void tell_strange(struct source *source,
 	numbers_group_offset_strange(source->options.numbers, partition->topic,
 				     found);
 	if (offset < 0)
-		log_warning(
-			PARTITION_FIELDS(partition),
-			"Kafka has no offset of the group any more (expired, "
-			"deleted, or the topic was); the position in the "
-			"database, %lld, counts",
-			(long long)ours);
+		log_often("offset gone", LOG_OFTEN, LOG_LEVEL_WARNING,
+			  PARTITION_FIELDS(partition),
+			  "Kafka has no offset of the group any more (expired, "
+			  "deleted, or the topic was); the position in the "
+			  "database, %lld, counts",
+			  (long long)ours);
 	else
-		log_line(level, PARTITION_FIELDS(partition),
-			 "Kafka's offset of the group is %lld, and not %lld, "
-			 "where we left it; it isn't followed. If it was set "
-			 "on purpose, stop the group and run: onced seek "
-			 "--topic %s --partition %d --to %lld",
-			 (long long)offset, (long long)ours, partition->topic,
-			 (int)partition->number, (long long)offset);
+		log_often("offset strange", LOG_OFTEN, level,
+			  PARTITION_FIELDS(partition),
+			  "Kafka's offset of the group is %lld, and not %lld, "
+			  "where we left it; it isn't followed. If it was set "
+			  "on purpose, stop the group and run: onced seek "
+			  "--topic %s --partition %d --to %lld",
+			  (long long)offset, (long long)ours, partition->topic,
+			  (int)partition->number, (long long)offset);
 }
 
 /* The first look of an assignment. A group that never committed has none; a

@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "fault.h"
-#include "log.h"
+#include "log_event.h"
 
 enum {
 	COMMIT_EVERY_MS = 500,
@@ -146,10 +146,11 @@ void source_note_commit(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 	    error != RD_KAFKA_RESP_ERR__NO_OFFSET &&
 	    error != RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED &&
 	    error != RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
-		log_info(NULL,
-			 "Kafka refused an offset commit (%s); the position in "
-			 "the database stands",
-			 rd_kafka_err2str(error));
+		log_often(
+			"offset commit refused", 1, LOG_LEVEL_INFO, NULL,
+			"Kafka refused an offset commit (%s); the position in "
+			"the database stands",
+			rd_kafka_err2str(error));
 }
 
 /* What is stored is committed only if it is more than before; a list is
@@ -222,10 +223,10 @@ static void wait_for_commit(struct source *source, rd_kafka_queue_t *answers)
 		(void)rd_kafka_queue_poll_callback(answers, 100);
 	}
 	if (source->committing)
-		log_info(NULL,
-			 "Kafka didn't answer an offset commit within %d ms; "
-			 "the position in the database stands",
-			 COMMIT_LIMIT_MS);
+		log_often("offset commit unanswered", 1, LOG_LEVEL_INFO, NULL,
+			  "Kafka didn't answer an offset commit within %d ms; "
+			  "the position in the database stands",
+			  COMMIT_LIMIT_MS);
 }
 
 void source_commit_now(struct source *source)

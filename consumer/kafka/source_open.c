@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "kafka_range.h"
 #include "log.h"
+#include "log_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,9 +314,10 @@ void source_resolve_starts(struct source *source)
 		if (resolve(source, partition))
 			continue;
 		partition->retry_at_ms = clock_ms() + ASK_AGAIN_MS;
-		log_warning(PARTITION_FIELDS(partition),
-			    "Kafka doesn't say where it starts; asking again "
-			    "in %d ms",
-			    ASK_AGAIN_MS);
+		log_often("start unknown", 1, LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_TEXT("topic", partition->topic),
+				     LOG_NUMBER("partition", partition->number),
+				     LOG_NUMBER("next_ms", ASK_AGAIN_MS)),
+			  "Kafka doesn't say where the partition starts");
 	}
 }

@@ -9,7 +9,7 @@
 #include "fault.h"
 #include "kafka_range.h"
 #include "kafka_record.h"
-#include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 
 #include <stdio.h>
@@ -57,10 +57,11 @@ static void meet_out_of_range(struct source *source,
 
 	if (kafka_ask_range(source->rk, partition->topic, partition->number,
 			    1000, &first, &end) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-		log_warning(PARTITION_FIELDS(partition),
-			    "offset %lld isn't there, and Kafka doesn't say "
-			    "what is; opening the partition again",
-			    (long long)partition_start_offset(partition));
+		log_often("offset unknown", LOG_OFTEN, LOG_LEVEL_WARNING,
+			  PARTITION_FIELDS(partition),
+			  "offset %lld isn't there, and Kafka doesn't say "
+			  "what is; opening the partition again",
+			  (long long)partition_start_offset(partition));
 		source_open(source, partition);
 	} else if (first > partition->fetch_next ||
 		   end < partition->fetch_next) {
@@ -134,8 +135,9 @@ static void meet_error(struct source *source,
 		source_note_denied(partition);
 		read_again(source, partition);
 	} else {
-		log_warning(PARTITION_FIELDS(partition), "%s",
-			    rd_kafka_message_errstr(rkm));
+		log_often("partition error", LOG_OFTEN, LOG_LEVEL_WARNING,
+			  PARTITION_FIELDS(partition), "%s",
+			  rd_kafka_message_errstr(rkm));
 		read_again(source, partition);
 	}
 }

@@ -10,7 +10,7 @@
 
 #include "clock.h"
 #include "error.h"
-#include "log.h"
+#include "log_event.h"
 #include "scope.h"
 #include "text.h"
 
@@ -76,18 +76,22 @@ static void set_error(struct source *source, struct source_topic *topic,
 		      rd_kafka_resp_err_t error)
 {
 	const char *remedy = remedy_for(error);
+	char name[300];
 
 	if (topic->error == error)
 		return;
 	pthread_mutex_lock(&source->mutex);
 	topic->error = error;
 	pthread_mutex_unlock(&source->mutex);
+	snprintf(name, sizeof(name), "topic %s", topic->name);
 	if (remedy == NULL)
-		log_info(LOG_FIELDS(LOG_TEXT("topic", topic->name)),
-			 "the topic is there, and may be read");
+		log_event_leave(&topic->lacking,
+				LOG_FIELDS(LOG_TEXT("topic", topic->name)),
+				"the topic is there, and may be read");
 	else
-		log_error(LOG_FIELDS(LOG_TEXT("topic", topic->name)), "%s",
-			  remedy);
+		log_event_meet(&topic->lacking, name, LOG_LEVEL_ERROR,
+			       LOG_FIELDS(LOG_TEXT("topic", topic->name)), "%s",
+			       remedy);
 }
 
 void source_note_topic(struct source *source, const char *name,

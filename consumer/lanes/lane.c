@@ -12,6 +12,7 @@
 #include "error.h"
 #include "lane_work.h"
 #include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 #include "scope.h"
 
@@ -38,6 +39,7 @@ struct lane {
 	/* the lane's thread alone */
 	struct lane_work work;
 	unsigned troubles; /* in a row */
+	struct log_party trouble_party;
 	int64_t trouble_until_ms;
 	int64_t surveyed_ms;
 	unsigned verified; /* the connection whose positions ours are */
@@ -122,6 +124,18 @@ static int64_t trouble_ms(const struct lane *lane, const struct once_error *err)
 	return backoff_ms(lane->troubles, TROUBLE_FIRST_MS, TROUBLE_MAX_MS);
 }
 
+/* An outage is the same for all lanes. */
+static void tell_trouble(struct lane *lane, const struct once_error *err,
+			 int64_t wait_ms)
+{
+	log_event_meet(&lane->trouble_party, "database", LOG_LEVEL_WARNING,
+		       LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
+				  LOG_TEXT("sqlstate", err->sqlstate),
+				  LOG_NUMBER("attempt", lane->troubles),
+				  LOG_NUMBER("next_ms", wait_ms)),
+		       "%s", err->text);
+}
+
 static void meet_trouble(struct lane *lane, const struct once_error *err)
 {
 	int64_t wait_ms;
@@ -130,17 +144,14 @@ static void meet_trouble(struct lane *lane, const struct once_error *err)
 	wait_ms = trouble_ms(lane, err);
 	lane->trouble_until_ms = clock_ms() + wait_ms;
 	set_trouble(lane, err);
-	log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
-			       LOG_TEXT("sqlstate", err->sqlstate)),
-		    "%s; trying again in %lld ms", err->text,
-		    (long long)wait_ms);
+	tell_trouble(lane, err, wait_ms);
 }
 
 static void end_trouble(struct lane *lane)
 {
-	if (lane->troubles > 0)
-		log_info(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
-			 "the database answers again");
+	log_event_leave(&lane->trouble_party,
+			LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
+			"the database answers again");
 	if (lane->troubles > 0 || !lane->database_reached)
 		set_trouble(lane, NULL);
 	lane->troubles = 0;
@@ -246,8 +257,9 @@ static void run_batch(struct lane *lane)
 	}
 	status = lane_work_run(&lane->work, &err);
 	if (status == ONCE_FENCED)
-		log_warning(LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
-			    "%s; reading it again", err.text);
+		log_often("position refused", LOG_OFTEN, LOG_LEVEL_WARNING,
+			  LOG_FIELDS(LOG_NUMBER("lane", lane->options.index)),
+			  "%s; reading it again", err.text);
 	lane->refused = status != ONCE_OK && status != ONCE_FENCED;
 	if (status != ONCE_FENCED)
 		note(lane, status, &err);

@@ -6,27 +6,34 @@
 #include "bytes.h"
 #include "clock.h"
 #include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
 
 enum {
-	LONGEST_PROBE_MS = 30000 /* somebody has just granted it, and looks */
+	LONGEST_PROBE_MS = 30000, /* somebody has just granted it, and looks */
+	EVENT_NAME_SIZE = 320
 };
 
 /* ---- what is said of a message ---- */
 
-#define MESSAGE_FIELDS(route, item) \
-	LOG_FIELDS(LOG_TEXT("route", route), \
+#define MESSAGE_FIELDS(route, item, next_ms) \
+	LOG_FIELDS(LOG_TEXT("route", (route)->name), \
 		   LOG_TEXT("topic", (item)->record.topic), \
 		   LOG_NUMBER("partition", (item)->record.partition), \
 		   LOG_NUMBER("offset", (item)->record.offset), \
 		   LOG_BYTES("msg_id", (item)->msg_id), \
 		   LOG_BYTES("biz_id", (item)->biz_id), \
 		   LOG_TEXT("verdict", once_ending_word((item)->ending)), \
-		   LOG_TEXT("cause", once_cause_word((item)->cause)))
+		   LOG_TEXT("cause", once_cause_word((item)->cause)), \
+		   LOG_KNOWN("attempt", known_attempt(item)), \
+		   LOG_KNOWN("max_attempts", known_most(route, item)), \
+		   LOG_KNOWN("next_ms", next_ms), \
+		   LOG_TEXT("sqlstate", known_state(item)))
 
 #define STRAND_FIELDS(strand) \
 	LOG_FIELDS(LOG_TEXT("topic", (strand)->address.topic), \
@@ -55,15 +62,63 @@ static enum log_level level_of(const struct once_item *item)
 	return LOG_LEVEL_WARNING;
 }
 
-static void log_item(const struct lane_work *work, const struct once_item *item)
+/* Of what isn't tried, or was told already, no attempt is known: -1. */
+static int64_t known_attempt(const struct once_item *item)
+{
+	return item->ending == ONCE_RETRY_ENDING ||
+			       item->ending == ONCE_WAITING_ENDING ||
+			       item->cause == ONCE_CAUSE_ATTEMPTS
+		       ? (int64_t)item->attempt
+		       : -1;
+}
+
+/* 0: for ever. */
+static int64_t known_most(const struct route_config *route,
+			  const struct once_item *item)
+{
+	int64_t most = route->retry.max_attempts;
+
+	return known_attempt(item) < 0 || most == 0 ? -1 : most;
+}
+
+static const char *known_state(const struct once_item *item)
+{
+	return item->sqlstate[0] == '\0' ? NULL : item->sqlstate;
+}
+
+/* A bad producer makes thousands of them alike. */
+static void log_item(const struct lane_work *work, const struct once_item *item,
+		     int64_t next_ms)
 {
 	enum log_level level = level_of(item);
-	const char *route = work->options->cfg->routes[item->route].name;
+	const struct route_config *route =
+		&work->options->cfg->routes[item->route];
+	char name[EVENT_NAME_SIZE];
 
-	if (log_enabled(level))
-		log_line(level, MESSAGE_FIELDS(route, item), "%s%s%s",
-			 once_ending_word(item->ending),
-			 item->reason[0] == '\0' ? "" : ": ", item->reason);
+	if (!log_enabled(level))
+		return;
+	snprintf(name, sizeof(name), "%s/%s/%s", once_ending_word(item->ending),
+		 once_cause_word(item->cause), route->name);
+	log_often(name, level == LOG_LEVEL_DEBUG ? UINT_MAX : LOG_OFTEN, level,
+		  MESSAGE_FIELDS(route, item, next_ms), "%s%s%s",
+		  once_ending_word(item->ending),
+		  item->reason[0] == '\0' ? "" : ": ", item->reason);
+}
+
+/* The partition stands still meanwhile. */
+static void log_wait(const struct lane_work *work, struct strand *strand,
+		     const struct once_item *item, int64_t next_ms)
+{
+	const struct route_config *route =
+		&work->options->cfg->routes[item->route];
+	char name[EVENT_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "waits/%d/%s", (int)item->record.partition,
+		 item->record.topic);
+	log_event_meet(&strand->waiting, name, level_of(item),
+		       MESSAGE_FIELDS(route, item, next_ms), "%s%s%s",
+		       once_ending_word(item->ending),
+		       item->reason[0] == '\0' ? "" : ": ", item->reason);
 }
 
 void lane_work_log(void *arg, int level, const struct once_message *msg,
@@ -115,29 +170,10 @@ static void set_waiting(struct lane_work *work, struct strand *strand,
 
 	if (!is_told && strand->waits_for == ONCE_CAUSE_NONE)
 		return;
-	if (!is_told)
-		log_info(STRAND_FIELDS(strand), "the partition goes on");
 	strand->waits_for = is_told ? item->cause : ONCE_CAUSE_NONE;
 	snprintf(strand->why, sizeof(strand->why), "%s",
 		 is_told ? item->reason : "");
 	work->waits_changed = true;
-}
-
-/* The same was said when its partition began to wait, or of the parked message
- * that was taken up before. */
-static bool was_said(struct lane_work *work, const struct strand *strand,
-		     const struct once_item *item)
-{
-	enum once_cause said =
-		strand == NULL ? work->said_waiting : strand->waits_for;
-
-	if (strand == NULL)
-		work->said_waiting = item->ending == ONCE_PAUSED_ENDING
-					     ? item->cause
-					     : ONCE_CAUSE_NONE;
-	return item->ending == ONCE_PAUSED_ENDING &&
-	       item->cause != ONCE_CAUSE_ASKED && said == item->cause &&
-	       (strand == NULL || strcmp(strand->why, item->reason) == 0);
 }
 
 static void advance(struct strand *strand)
@@ -183,18 +219,25 @@ static void end_in_strand(struct lane_work *work, const struct once_item *item,
 static void end_item(struct lane_work *work, const struct once_item *item,
 		     struct strand *strand)
 {
-	bool said;
+	int64_t next_ms = -1;
 
 	if (item->ending == ONCE_HELD_ENDING ||
 	    item->ending == ONCE_PENDING_ENDING)
 		return;
-	said = was_said(work, strand, item);
 	if (strand != NULL)
 		end_in_strand(work, item, strand);
 	if (item->ending == ONCE_WAITING_ENDING)
 		work->waiting_at_ms = 0; /* look when it is due */
-	if (!said)
-		log_item(work, item);
+	if (strand != NULL && strand->not_before_ms > 0)
+		next_ms = strand->not_before_ms - clock_ms();
+	if (strand != NULL && item->ending == ONCE_PAUSED_ENDING) {
+		log_wait(work, strand, item, next_ms);
+		return;
+	}
+	if (strand != NULL)
+		log_event_leave(&strand->waiting, STRAND_FIELDS(strand),
+				"the partition goes on");
+	log_item(work, item, next_ms);
 }
 
 void lane_work_end(struct lane_work *work, const struct once_item *items,

@@ -2,7 +2,7 @@
  * is ever in flight. */
 #include "lane_work.h"
 
-#include "log.h"
+#include "log_event.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,11 +122,12 @@ static void add_strand(struct lane_work *work, const struct address *address,
 		PARCEL_MOST_BATCHES * work->options->cfg->batch.max_messages;
 	if (work->options->prefilter == NULL)
 		strand->careful /= PARCEL_MOST_BATCHES;
-	log_warning(LOG_FIELDS(LOG_TEXT("topic", address->topic),
-			       LOG_NUMBER("partition", address->number)),
-		    "its last reader has died; taking the next %zu messages "
-		    "one at a time",
-		    strand->careful);
+	log_often("crashed reader", LOG_OFTEN, LOG_LEVEL_WARNING,
+		  LOG_FIELDS(LOG_TEXT("topic", address->topic),
+			     LOG_NUMBER("partition", address->number)),
+		  "its last reader has died; taking the next %zu messages "
+		  "one at a time",
+		  strand->careful);
 }
 
 static void report_opened(struct lane_work *work, const struct address *address,
@@ -205,12 +206,13 @@ static enum once_status verify(struct lane_work *work, struct strand *strand,
 	if (status != ONCE_OK ||
 	    position.next_offset == strand->position.next_offset)
 		return status;
-	log_warning(LOG_FIELDS(LOG_TEXT("topic", address.topic),
-			       LOG_NUMBER("partition", address.number)),
-		    "the database's position is %lld, ours was %lld; reading "
-		    "from there",
-		    (long long)position.next_offset,
-		    (long long)strand->position.next_offset);
+	log_often("position moved", LOG_OFTEN, LOG_LEVEL_WARNING,
+		  LOG_FIELDS(LOG_TEXT("topic", address.topic),
+			     LOG_NUMBER("partition", address.number)),
+		  "the database's position is %lld, ours was %lld; reading "
+		  "from there",
+		  (long long)position.next_offset,
+		  (long long)strand->position.next_offset);
 	lane_work_report(work, REPORT_LOST, &address,
 			 lane_work_remove(work, strand), -1, NULL);
 	return ONCE_OK;

@@ -38,8 +38,7 @@ struct lane_work {
 	size_t most;             /* of the next one: see lane_work_run() */
 	bool unsettled;          /* the COMMIT of `batch` was never answered */
 
-	int64_t waiting_at_ms;        /* when to look for a parked one */
-	enum once_cause said_waiting; /* of the last one that paused */
+	int64_t waiting_at_ms; /* when to look for a parked one */
 	bool waits_changed; /* a strand waits, or doesn't any more: `waits_for`
 			     */
 };

@@ -44,6 +44,7 @@ struct parcel *strands_remove(struct strands *strands, struct strand *strand)
 	while (*link != strand)
 		link = &(*link)->next;
 	*link = strand->next;
+	log_event_forget(&strand->waiting);
 	free(strand);
 	return parcel;
 }

@@ -7,6 +7,7 @@
 #ifndef ONCED_STRAND_H
 #define ONCED_STRAND_H
 
+#include "log_event.h"
 #include "parcel.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct strand {
 	bool halted;
 	enum once_cause waits_for;  /* ENVIRONMENT, LOCKED: people are told */
 	char why[ONCE_REASON_SIZE]; /* what its message waits for */
+	struct log_party waiting;   /* for whatever it is */
 };
 
 struct strands {

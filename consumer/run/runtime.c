@@ -16,6 +16,7 @@
 #include "identity.h"
 #include "lane.h"
 #include "log.h"
+#include "log_event.h"
 #include "numbers.h"
 #include "routes.h"
 #include "service_manager.h"
@@ -46,8 +47,9 @@ struct runtime {
 	struct lane **lanes;
 	struct mailbox **orders; /* of each lane */
 	int64_t *told_ms;        /* of each lane: see watch.h */
-	unsigned lane_count;     /* started */
-	bool unchecked;          /* the database wasn't there at the start */
+	struct log_party redis;
+	unsigned lane_count; /* started */
+	bool unchecked;      /* the database wasn't there at the start */
 	int64_t started_ms;
 	struct identity identity;
 	struct admin *admin;
@@ -343,14 +345,18 @@ static int take_signal(int64_t wait_ms)
 	return taken < 0 ? 0 : taken;
 }
 
-static void watch_lanes(struct runtime *runtime)
+static void watch(struct runtime *runtime)
 {
+	if (runtime->prefilter != NULL)
+		watch_tell_redis(runtime->cfg, runtime->prefilter,
+				 &runtime->redis);
 	for (unsigned i = 0; i < runtime->lane_count; i++) {
 		struct lane_view view;
 
 		lane_get_view(runtime->lanes[i], &view);
 		watch_tell(runtime->cfg, i, &view, &runtime->told_ms[i]);
 	}
+	log_events_on_timer(clock_ms());
 }
 
 /* The database was migrated to what takes another version of us. */
@@ -394,7 +400,7 @@ static int run_until_told(struct runtime *runtime)
 	while (source_ending(runtime->source) == SOURCE_RUNNING) {
 		int taken = take_signal(LOOK_EVERY_MS);
 
-		watch_lanes(runtime);
+		watch(runtime);
 		tell_manager(runtime);
 		if (is_outdated(runtime))
 			return EXIT_CODE_CONFIG;
@@ -497,10 +503,12 @@ int runtime_run(const struct config *cfg)
 	code = run_until_told(&runtime);
 	drained = drain(&runtime);
 	if (!drained || source_ending(runtime.source) != SOURCE_STOPPED) {
+		log_events_end();
 		log_error(NULL, "ending at once; what isn't committed will be "
 				"read again");
 		_exit(code_of_end(drained, source_ending(runtime.source)));
 	}
+	log_events_end();
 	numbers_log_sums(runtime.numbers, "stopped");
 	leave_what_hangs(&runtime, code);
 	tear_down(&runtime);

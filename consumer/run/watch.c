@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "log_event.h"
 #include "text.h"
 
 static int64_t late_by_ms(const struct config *cfg,
@@ -48,4 +49,24 @@ void watch_tell(const struct config *cfg, unsigned index,
 		  "the handler hasn't returned within its timeout of %lld ms; "
 		  "the database will roll back what it does",
 		  (long long)cfg->routes[call->route].timeout_ms);
+}
+
+void watch_tell_redis(const struct config *cfg,
+		      const struct once_prefilter *prefilter,
+		      struct log_party *party)
+{
+	bool waits = cfg->prefilter.redis_on_unavailable == UNAVAILABLE_PAUSE;
+	struct once_prefilter_view view;
+
+	once_prefilter_get_view(prefilter, &view);
+	if (view.redis_open)
+		log_event_meet(party, "redis", LOG_LEVEL_WARNING,
+			       LOG_FIELDS(LOG_NUMBER(
+				       "errors", (int64_t)view.redis_errors)),
+			       "Redis is unavailable, %s: %s",
+			       waits ? "and messages wait for it"
+				     : "and is passed over",
+			       view.redis_trouble);
+	else
+		log_event_leave(party, NULL, "Redis answers again");
 }

@@ -5,6 +5,7 @@
 
 #include "config.h"
 #include "lane.h"
+#include "log_event.h"
 
 struct text;
 
@@ -12,6 +13,12 @@ struct text;
  * and how long to `why`. Threads: any. */
 bool watch_is_late(const struct config *cfg, unsigned index,
 		   const struct lane_view *view, struct text *why);
+
+/* A Redis that isn't asked now: as an event that goes on. `party` is zeroed at
+ * first. Threads: main. */
+void watch_tell_redis(const struct config *cfg,
+		      const struct once_prefilter *prefilter,
+		      struct log_party *party);
 
 /* Log it, unless `told_ms` (a lane's own, 0 at first) says that it was.
  * Threads: main. */

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "error.h"
 #include "log.h"
+#include "log_event.h"
 #include "scope.h"
 
 #include <once/upkeep.h>
@@ -44,6 +45,7 @@ struct cleaner {
 	int64_t next_count_ms;
 	int64_t next_round_ms;
 	unsigned failures; /* in a row */
+	struct log_party failing;
 };
 
 /* ---- a turn ---- */
@@ -161,13 +163,18 @@ static enum once_status step(struct cleaner *cleaner, bool *ret_done,
 
 static int64_t fail(struct cleaner *cleaner, const struct once_error *err)
 {
+	int64_t wait_ms;
+
 	once_cleaner_close(cleaner->once);
 	cleaner->once = NULL;
-	if (cleaner->failures++ == 0)
-		log_warning(LOG_FIELDS(LOG_TEXT("sqlstate", err->sqlstate)),
-			    "the log isn't cleaned now: %s; trying again",
-			    err->text);
-	return backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
+	cleaner->failures++;
+	wait_ms = backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
+	log_event_meet(&cleaner->failing, "cleaner", LOG_LEVEL_WARNING,
+		       LOG_FIELDS(LOG_TEXT("sqlstate", err->sqlstate),
+				  LOG_NUMBER("attempt", cleaner->failures),
+				  LOG_NUMBER("next_ms", wait_ms)),
+		       "could not clean the consume log: %s", err->text);
+	return wait_ms;
 }
 
 /* A part of a round, or the begin of the next. */
@@ -203,8 +210,8 @@ static int64_t take_turn(struct cleaner *cleaner)
 		status = clean(cleaner, &err);
 	if (status != ONCE_OK)
 		return fail(cleaner, &err);
-	if (cleaner->failures > 0)
-		log_info(NULL, "the log is cleaned again");
+	log_event_leave(&cleaner->failing, NULL,
+			"the consume log is cleaned again");
 	cleaner->failures = 0;
 	took_ms = clock_ms() - began_ms;
 	next_ms = cleaner->next_round_ms < cleaner->next_count_ms

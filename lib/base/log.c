@@ -4,7 +4,7 @@
 
 #include "bytes.h"
 #include "clock.h"
-#include "text.h"
+#include "log_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,20 +65,38 @@ static void add_field(struct text *line, const struct log_field *field)
 	}
 }
 
-static void write_line(struct text *line)
+void log_add_fields(struct text *line, const struct log_field *fields)
 {
-	text_adds(line, "\n");
-	if (!line->broken && write(STDERR_FILENO, line->data, line->size) < 0)
+	for (; fields != NULL && fields->key != NULL; fields++)
+		add_field(line, fields);
+}
+
+void log_add_line(struct text *lines, enum log_level level, const char *message,
+		  const char *added, const struct log_field *more)
+{
+	static const char *const words[] = { "error", "warning", "info",
+					     "debug" };
+
+	add_time(lines);
+	text_addf(lines, " level=%s msg=", words[level]);
+	text_add_json(lines, bytes_text(message));
+	text_adds(lines, added == NULL ? "" : added);
+	log_add_fields(lines, more);
+	text_adds(lines, "\n");
+}
+
+void log_write(const struct text *lines)
+{
+	if (!lines->broken && lines->size > 0 &&
+	    write(STDERR_FILENO, lines->data, lines->size) < 0)
 		return; /* nowhere left to say it */
 }
 
 void log_line(enum log_level level, const struct log_field *fields,
 	      const char *fmt, ...)
 {
-	static const char *const words[] = { "error", "warning", "info",
-					     "debug" };
 	scoped_text struct text line = { 0 };
-	char message[1024];
+	char message[LOG_MESSAGE_SIZE];
 	va_list args;
 
 	if (!log_enabled(level))
@@ -86,11 +104,6 @@ void log_line(enum log_level level, const struct log_field *fields,
 	va_start(args, fmt);
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
-
-	add_time(&line);
-	text_addf(&line, " level=%s msg=", words[level]);
-	text_add_json(&line, bytes_text(message));
-	for (; fields != NULL && fields->key != NULL; fields++)
-		add_field(&line, fields);
-	write_line(&line);
+	log_add_line(&line, level, message, NULL, fields);
+	log_write(&line);
 }

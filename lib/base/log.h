@@ -35,6 +35,8 @@ struct log_field {
 #define LOG_TEXT(key, string) { (key), bytes_text(string), 0, 0 }
 #define LOG_BYTES(key, bytes) { (key), (bytes), 0, 0 }
 #define LOG_NUMBER(key, number) { (key), { NULL, 0 }, (number), 1 }
+/* Left out if it is negative. */
+#define LOG_KNOWN(key, number) { (key), { NULL, 0 }, (number), (number) >= 0 }
 #define LOG_END { NULL, { NULL, 0 }, 0, 0 }
 /* clang-format on */
 #define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, LOG_END })

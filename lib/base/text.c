@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include "bytes.h"
+#include "readable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void add_json_byte(struct text *text, unsigned char byte)
 		text_addf(text, "\\%c", byte);
 	else if (byte == '\n')
 		text_adds(text, "\\n");
-	else if (byte < 0x20)
+	else if (byte < 0x20 || byte == 0x7F)
 		text_addf(text, "\\u%04x", byte);
 	else
 		text_add(text, &byte, 1);
@@ -84,7 +85,16 @@ void text_add_json(struct text *text, struct once_bytes bytes)
 
 	text_adds(text, "\"");
 	for (size_t i = 0; i < bytes.size; i++) {
-		if (!utf8 && at[i] >= 0x80)
+		size_t begin = i;
+
+		while (utf8 && i < bytes.size && at[i] >= 0x7F)
+			i++;
+		if (i > begin)
+			readable_add_json(text,
+					  bytes_of(at + begin, i - begin));
+		if (i == bytes.size)
+			break;
+		if (at[i] >= 0x80)
 			text_adds(text, "\\ufffd");
 		else
 			add_json_byte(text, at[i]);
