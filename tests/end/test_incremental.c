@@ -188,7 +188,7 @@ static void commit_one_of_two(struct onced *onced, struct cutter *cutter)
 	*cutter->skip = 1;
 	*cutter->cut = CUT_BEFORE_COMMIT;
 	onced_fixture_remove_file(fixture, "hang");
-	onced_wait_for_log(onced, "trying again in", WAIT_MS);
+	onced_wait_for_log(onced, "next_ms=", WAIT_MS);
 	ck_assert_int_eq(*cutter->cut, CUT_EVERYTHING);
 }
 

@@ -136,22 +136,12 @@ START_TEST(a_retry_holds_its_partition_in_order_and_then_succeeds)
 }
 END_TEST
 
-static size_t count_in_log(struct order *order, const char *text)
-{
-	char *log = read_file(order->onced.log);
-	size_t count = 0;
-
-	ck_assert_ptr_nonnull(log);
-	for (char *at = log; (at = strstr(at, text)) != NULL; at++)
-		count++;
-	free(log);
-	return count;
-}
-
 /* Far more often than there may be attempts. */
 static bool has_paused_often(void *arg)
 {
-	return count_in_log(arg, "verdict=paused") >= 8;
+	struct order *order = arg;
+
+	return onced_get_metric(&order->onced, "onced_paused_total", NULL) >= 8;
 }
 
 /* C69 */

@@ -117,8 +117,10 @@ START_TEST(a_cleaner_whose_session_is_cut_says_so_once_and_comes_back)
 	start(&upkeep, "1s");
 	onced_fixture_wait_for(&upkeep.fixture, count_cleaners, 1, WAIT_MS);
 	pg_fixture_end_sessions(&upkeep.fixture.pg, "onced cleaner");
-	onced_wait_for_log(&upkeep.onced, "the log isn't cleaned now", WAIT_MS);
-	onced_wait_for_log(&upkeep.onced, "the log is cleaned again", WAIT_MS);
+	onced_wait_for_log(&upkeep.onced, "could not clean the consume log",
+			   WAIT_MS);
+	onced_wait_for_log(&upkeep.onced, "the consume log is cleaned again",
+			   WAIT_MS);
 	send_and_wait(&upkeep, 0, SENT);
 	onced_fixture_wait_for(&upkeep.fixture, count_log, 0, WAIT_MS);
 	stop(&upkeep);
