@@ -62,6 +62,7 @@ struct source_partition {
 	uint64_t epoch;          /* of the assignment */
 	rd_kafka_queue_t *queue; /* NULL: not assigned */
 	bool assigned;           /* librdkafka reads it */
+	bool believed;           /* its position: see source_offsets.c */
 	bool topic_known;        /* the group has a position in the topic */
 	bool busy;               /* its lane has a parcel */
 	int64_t busy_since_ms;

@@ -66,12 +66,22 @@ static bool assign_list(struct source *source,
 	return false;
 }
 
+static void take_queues(struct source *source, is_wanted_f *is_wanted)
+{
+	for (struct source_partition *at = source->partitions; at != NULL;
+	     at = at->next)
+		if (is_wanted(at))
+			source_take_queue(source, at);
+}
+
 static bool assign_all(struct source *source)
 {
 	rd_kafka_topic_partition_list_t *list =
 		list_wanted(source, is_readable);
-	bool assigned = assign_list(source, list);
+	bool assigned;
 
+	take_queues(source, is_readable);
+	assigned = assign_list(source, list);
 	rd_kafka_topic_partition_list_destroy(list);
 	return assigned;
 }
@@ -102,9 +112,11 @@ static bool is_none(const struct source_partition *partition)
 static bool add(struct source *source, is_wanted_f *is_wanted)
 {
 	rd_kafka_topic_partition_list_t *list = list_wanted(source, is_wanted);
-	bool added = take_error(rd_kafka_incremental_assign(source->rk, list),
-				"add");
+	bool added;
 
+	take_queues(source, is_wanted);
+	added = take_error(rd_kafka_incremental_assign(source->rk, list),
+			   "add");
 	rd_kafka_topic_partition_list_destroy(list);
 	return added;
 }
@@ -198,11 +210,13 @@ static void note_assigned(struct source *source)
 		if (!source->incremental && is_readable(at)) {
 			at->stored_next = -1;
 			at->resting = false;
+			at->believed = false;
 		}
 		if (at->state != PARTITION_READY)
 			continue;
 		at->stored_next = -1;
 		at->resting = false;
+		at->believed = false;
 		at->assigned = true;
 		partition_enter(at, PARTITION_RUNNING);
 		count++;

@@ -217,6 +217,9 @@ void source_rest_on_timer(struct source *source);
 void source_take_reports(struct source *source);
 
 /* source_offsets.c */
+/* To be called before messages are pulled: see there. */
+void source_check_position(struct source *source,
+			   struct source_partition *partition);
 /* All before it has ended, or is nothing that anybody handles. */
 int64_t source_ended_next(struct source *source,
 			  const struct source_partition *partition);
@@ -262,6 +265,10 @@ void source_note_topic(struct source *source, const char *topic,
 bool source_are_topics_good(struct source *source, struct text *why);
 
 /* source_rebalance.c */
+/* The queue that its messages will come on. What librdkafka has of a partition
+ * is made anew when its topic was away for a while, or hidden. */
+void source_take_queue(struct source *source,
+		       struct source_partition *partition);
 void source_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 		      rd_kafka_topic_partition_list_t *list, void *opaque);
 /* What closing the consumer in the middle of a rebalance has left to us. */

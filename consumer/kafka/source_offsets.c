@@ -14,23 +14,48 @@ enum {
 	COMMIT_LIMIT_MS = 3000
 };
 
-/* At the end of a topic stand records that nobody handles (transaction markers,
- * compacted ones): when nothing is in flight, lag should still reach 0. */
-static int64_t idle_position(struct source *source,
-			     const struct source_partition *partition)
+/* Behind what was pulled last, and the records after it that nobody handles. */
+static int64_t librdkafka_position(struct source *source,
+				   const struct source_partition *partition)
 {
-	rd_kafka_topic_partition_list_t *list;
+	rd_kafka_topic_partition_list_t *list =
+		rd_kafka_topic_partition_list_new(1);
 	int64_t offset = -1;
 
-	if (partition->busy || partition->ahead != NULL || partition->absent ||
-	    partition->resting)
-		return -1;
-	list = rd_kafka_topic_partition_list_new(1);
 	rd_kafka_topic_partition_list_add(list, partition->topic,
 					  partition->number);
 	if (rd_kafka_position(source->rk, list) == RD_KAFKA_RESP_ERR_NO_ERROR)
 		offset = list->elems[0].offset;
 	rd_kafka_topic_partition_list_destroy(list);
+	return offset;
+}
+
+/* A new assignment takes effect in another thread. Until then the position is
+ * that of the one before, behind messages that were pulled then and perhaps
+ * never handled; it is unset before the first message of the new one comes. */
+void source_check_position(struct source *source,
+			   struct source_partition *partition)
+{
+	int64_t offset;
+
+	if (partition->believed)
+		return;
+	offset = librdkafka_position(source, partition);
+	partition->believed =
+		offset < 0 || offset == partition_start_offset(partition);
+}
+
+/* At the end of a topic stand records that nobody handles (transaction markers,
+ * compacted ones): when nothing is in flight, lag should still reach 0. */
+static int64_t idle_position(struct source *source,
+			     const struct source_partition *partition)
+{
+	int64_t offset;
+
+	if (partition->busy || partition->ahead != NULL || partition->absent ||
+	    partition->resting || !partition->believed)
+		return -1;
+	offset = librdkafka_position(source, partition);
 	/* Something was pulled and ended between the two: next time. */
 	return partition->fetch_next == partition->handled_next ? offset : -1;
 }

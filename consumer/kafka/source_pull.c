@@ -175,6 +175,7 @@ static size_t pull_some(struct source *source,
 
 	if (!may_pull(partition))
 		return 0;
+	source_check_position(source, partition);
 	count = rd_kafka_consume_batch_queue(partition->queue, 0, ret_messages,
 					     most);
 	for (ssize_t i = 0; i < count; i++) {
@@ -182,6 +183,7 @@ static size_t pull_some(struct source *source,
 
 		if (may_pull(partition) && is_next(source, partition, rkm)) {
 			partition->fetch_next = rkm->offset + 1;
+			partition->believed = true;
 			ret_messages[good++] = rkm;
 		} else {
 			rd_kafka_message_destroy(rkm);

@@ -97,6 +97,18 @@ static struct source_partition *get_partition(struct source *source,
 	return partition;
 }
 
+void source_take_queue(struct source *source,
+		       struct source_partition *partition)
+{
+	if (partition->queue != NULL)
+		rd_kafka_queue_destroy(partition->queue);
+	partition->queue = rd_kafka_queue_get_partition(
+		source->rk, partition->topic, partition->number);
+	rd_kafka_queue_forward(partition->queue, NULL);
+	rd_kafka_queue_io_event_enable(partition->queue, source->wake_fd,
+				       "\1\0\0\0\0\0\0\0", 8);
+}
+
 static void take_partition(struct source *source, const char *topic,
 			   int32_t number)
 {
@@ -113,11 +125,7 @@ static void take_partition(struct source *source, const char *topic,
 	partition->busy = false;
 	partition->committed_next = -1;
 	partition->lane = least_loaded_lane(source);
-	partition->queue =
-		rd_kafka_queue_get_partition(source->rk, topic, number);
-	rd_kafka_queue_forward(partition->queue, NULL);
-	rd_kafka_queue_io_event_enable(partition->queue, source->wake_fd,
-				       "\1\0\0\0\0\0\0\0", 8);
+	source_take_queue(source, partition);
 	source_open(source, partition);
 }
 
