@@ -151,7 +151,7 @@ START_TEST(what_a_slow_handler_has_no_time_for_is_claimed_in_vain_once)
 		&trial.pg,
 		"CREATE TABLE change (what text);"
 		"CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql "
-		"AS $$BEGIN INSERT INTO change VALUES (TG_OP); "
+		"AS $$BEGIN INSERT INTO public.change VALUES (TG_OP); "
 		"RETURN NULL; END$$;"
 		"CREATE TRIGGER see AFTER INSERT OR DELETE "
 		"ON once.consume_log FOR EACH ROW EXECUTE FUNCTION see()");

@@ -89,6 +89,8 @@ START_TEST(check_names_each_right_that_is_missing)
 	const char *topic = fixture.kafka.topic;
 	const char *group = fixture.kafka.group;
 
+	/* so that the group's coordinator is there */
+	ck_assert_int_eq(kafka_fixture_get_committed(&fixture.kafka, 0), -1);
 	check_as(server.port + 2, LOGIN("secret"), 1);
 	onced_check_output(&onced, "this user may not see topic");
 	onced_check_output(&onced, "this user may not consume as group");
