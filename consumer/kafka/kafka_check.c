@@ -112,7 +112,9 @@ static const rd_kafka_metadata_t *reach(struct kafka_check *check)
 	if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 		return metadata;
 	kafka_check_tell(check, ONCE_TRANSIENT,
-			 "could not reach Kafka at \"%s\": %s",
+			 "could not reach Kafka at \"%s\": %s; look at "
+			 "kafka.brokers, at security.protocol, and at what the "
+			 "brokers advertise",
 			 check->cfg->kafka.brokers,
 			 check->reason[0] == '\0' ? rd_kafka_err2str(error)
 						  : check->reason);

@@ -132,8 +132,8 @@ START_TEST(check_names_the_brokers_that_cannot_be_reached)
 	grant(RD_KAFKA_RESOURCE_GROUP, fixture.kafka.group,
 	      RD_KAFKA_ACL_OPERATION_READ);
 	check_as(server.port + 3, LOGIN("secret"), 69);
-	onced_check_output(&onced, "could not reach broker 1");
-	onced_check_output(&onced, "advertised name \"nowhere.invalid:");
+	/* as the advertised name of broker 1, or by newer versions at once */
+	onced_check_output(&onced, "nowhere.invalid:");
 	onced_check_output(&onced, "Failed to resolve");
 }
 END_TEST
