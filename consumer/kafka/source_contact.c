@@ -14,9 +14,9 @@
  * What is asked anyway (commits, the group's offsets, the topics) is answered
  * more often than every ASK_AFTER_MS. Only when it isn't, there is a question
  * of our own: DescribeConfigs, which goes to any broker (with KRaft), waits on
- *a queue, and takes its time where the others are given up soon. What would go
+ * a queue, and takes its time where the others are given up soon. What would go
  * to the group's coordinator that way aborts librdkafka 2.0.2 when that is
- *away. A question that is open when we stop dies with its queue.
+ * away. A question that is open when we stop dies with its queue.
  */
 #include "source_impl.h"
 
@@ -36,6 +36,7 @@ enum {
 	ASK_AGAIN_MS = 1000,
 	ANSWER_MS = 9000,
 	AWAY_AFTER_MS = 9500,  /* with ASK_AFTER_MS: within 15 s */
+	KEPT_MS = 5000,        /* from asking: by a rebalance */
 	WORDS_COUNT_MS = 60000 /* librdkafka repeats itself each 30 s */
 };
 
@@ -168,10 +169,20 @@ static void ask(struct source *source)
 			 source->contacts);
 }
 
+/* A question that failed before couldn't be asked again. */
+static void forgive_silence(struct source *source)
+{
+	if (!source->asking &&
+	    clock_ms() - source->kept_contact_at_ms >= KEPT_MS)
+		source->unanswered_since_ms = 0;
+	source->kept_contact_at_ms = clock_ms();
+}
+
 void source_keep_contact(struct source *source)
 {
 	if (source->asking)
 		take_answer(source);
+	forgive_silence(source);
 	if (!source->asking && clock_ms() >= source->ask_contact_at_ms &&
 	    clock_ms() - source->answered_at_ms >= ASK_AFTER_MS)
 		ask(source);

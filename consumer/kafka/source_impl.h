@@ -93,6 +93,7 @@ struct source {
 	int64_t ask_contact_at_ms;   /* not before */
 	int64_t answered_at_ms;      /* when a broker did; 0: none has yet */
 	int64_t unanswered_since_ms; /* the first question since; 0: none */
+	int64_t kept_contact_at_ms;  /* looked whether there is an answer */
 	int64_t said_at_ms;          /* `last_words` */
 	int64_t too_large_at_ms; /* an answer was, for librdkafka; 0: none */
 	size_t too_large_bytes;  /* 0: not known */
