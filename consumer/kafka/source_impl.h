@@ -100,6 +100,7 @@ struct source {
 	struct source_topic *topics; /* those of all routes */
 	size_t topic_count;
 	struct log_party outage;
+	int64_t told_outage_ms;
 	size_t asked_topic; /* the one that was asked for last */
 	int64_t ask_topic_at_ms;
 	bool group_hidden; /* its offsets may not be read */
