@@ -99,6 +99,8 @@ struct source {
 	size_t too_large_bytes;  /* 0: not known */
 	struct source_topic *topics; /* those of all routes */
 	size_t topic_count;
+	size_t counted_topics;  /* of them, before the group is joined */
+	size_t partition_count; /* that they have */
 	struct log_party outage;
 	int64_t told_outage_ms;
 	size_t asked_topic; /* the one that was asked for last */
@@ -141,9 +143,9 @@ enum once_status source_join(struct source *source, size_t partitions,
 void source_serve_consumer(struct source *source);
 
 /* source_memory.c */
-/* Of all topics; asks Kafka, on a handle that is in no group yet. false: it
- * hasn't answered. */
-bool source_count_partitions(struct source *source, size_t *ret_count);
+/* Of the next topic; asks Kafka, on a handle that is in no group yet. true: all
+ * are counted. */
+bool source_count_partitions(struct source *source);
 void source_divide_memory(struct source *source, size_t partitions);
 /* After an assignment: is it as was reckoned with? */
 void source_check_memory(struct source *source);
