@@ -358,7 +358,7 @@ void kafka_check(const struct config *cfg, int timeout_ms, kafka_check_f *told,
 		run(&check);
 	else
 		kafka_check_tell(&check, status, "%s", err.text);
-	if (check.rk != NULL)
+	if (check.rk != NULL && !check.never_ends)
 		rd_kafka_destroy_flags(check.rk,
 				       RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
 	free(check.topics);

@@ -25,6 +25,7 @@ struct kafka_check {
 	/* The one that explains best why nobody answers; "": none. */
 	char reason[KAFKA_REASON_SIZE];
 	bool is_refused;     /* by a broker: waiting won't help */
+	bool never_ends;     /* the handle, of librdkafka 2.0.2 */
 	const char **topics; /* that are there; the configuration's */
 	size_t topic_count;
 };

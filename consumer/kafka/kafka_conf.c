@@ -6,7 +6,6 @@
 #include "log_event.h"
 #include "source.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,14 +172,17 @@ void kafka_conf_log(const rd_kafka_t *rk, int level, const char *facility,
 	enum log_level ours = level <= LOG_ERR       ? LOG_LEVEL_WARNING
 			      : level <= LOG_WARNING ? LOG_LEVEL_INFO
 						     : LOG_LEVEL_DEBUG;
+	const struct log_field *fields = LOG_FIELDS(
+		LOG_TEXT("from", "librdkafka"), LOG_TEXT("facility", facility));
 	char name[LINE_NAME_SIZE];
 
 	(void)rk;
+	if (ours == LOG_LEVEL_DEBUG) { /* no two are alike */
+		log_line(ours, fields, "%s", text);
+		return;
+	}
 	name_line(facility, text, name);
-	log_often(name, ours == LOG_LEVEL_DEBUG ? UINT_MAX : 1, ours,
-		  LOG_FIELDS(LOG_TEXT("from", "librdkafka"),
-			     LOG_TEXT("facility", facility)),
-		  "%s", text);
+	log_often(name, 1, ours, fields, "%s", text);
 }
 
 rd_kafka_conf_t *kafka_conf_create(const struct config *cfg,

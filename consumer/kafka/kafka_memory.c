@@ -20,8 +20,8 @@
  *	               messages that were sent one at a time.
  *
  * A batch has in Kafka at most the topic's max.message.bytes. librdkafka
- *unpacks zstd to receive.message.max.bytes at most, gzip to 1000 times and lz4
- *to 255 times what it is, without a limit.
+ * unpacks zstd to receive.message.max.bytes at most, gzip to 1000 times and lz4
+ * to 255 times what it is, without a limit.
  *
  * A handle's limits can't be changed, so it is decided at the start: careful
  * after a process of the group has ended uncleanly, whatever it died of, and
@@ -33,8 +33,9 @@
  *	it died of something else   careful for nothing, until the next start
  *	                            a day later
  *	CAREFUL_FETCH is too much   receive.message.max.bytes, or
- *max.message.bytes of the topic, has to be lowered, or there has to be more
- *memory only aborted transactions   librdkafka takes that for a fetch that was
+ *	                            max.message.bytes of the topic, has to be
+ *	                            lowered, or there has to be more memory
+ *	only aborted transactions   librdkafka takes that for a fetch that was
  *	came                        too small and doubles it for the partition,
  *	                            until the next start
  */

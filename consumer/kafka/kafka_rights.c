@@ -81,6 +81,8 @@ static bool check_group(struct kafka_check *check)
 {
 	rd_kafka_resp_err_t error = ask_coordinator(check);
 
+	/* It never lets go of such a question, nor of the handle then. */
+	check->never_ends = error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;
 	switch ((int)error) {
 	case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
 		tell_group(check);

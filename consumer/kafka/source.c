@@ -77,20 +77,17 @@ static void wait_for_parcels(struct source *source)
 static void join_when_answered(struct source *source)
 {
 	struct once_error err;
-	size_t partitions;
 
 	source_note_question(source);
-	while (is_running(source) &&
-	       !source_count_partitions(source, &partitions)) {
+	while (is_running(source) && !source_count_partitions(source)) {
 		source_serve_consumer(
 			source); /* it tells why there is no answer */
 		source_judge_contact(source);
 		source_publish_on_timer(source);
+		source_note_question(source);
 	}
-	if (is_running(source))
-		source_note_answer(source);
 	if (!is_running(source) ||
-	    source_join(source, partitions, &err) == ONCE_OK)
+	    source_join(source, source->partition_count, &err) == ONCE_OK)
 		return;
 	log_error(NULL, "%s", err.text);
 	atomic_store(&source->ending, SOURCE_FAILED);

@@ -14,9 +14,9 @@
  * What is asked anyway (commits, the group's offsets, the topics) is answered
  * more often than every ASK_AFTER_MS. Only when it isn't, there is a question
  * of our own: DescribeConfigs, which goes to any broker (with KRaft), waits on
- *a queue, and takes its time where the others are given up soon. What would go
+ * a queue, and takes its time where the others are given up soon. What would go
  * to the group's coordinator that way aborts librdkafka 2.0.2 when that is
- *away. A question that is open when we stop dies with its queue.
+ * away. A question that is open when we stop dies with its queue.
  */
 #include "source_impl.h"
 
@@ -35,7 +35,9 @@ enum {
 	ASK_AFTER_MS = 3400, /* source_look.c asks every 3 s */
 	ASK_AGAIN_MS = 1000,
 	ANSWER_MS = 9000,
+	TELL_AGAIN_MS = 5000,  /* the log makes one line a minute of it */
 	AWAY_AFTER_MS = 9500,  /* with ASK_AFTER_MS: within 15 s */
+	KEPT_MS = 5000,        /* from asking: by a rebalance */
 	WORDS_COUNT_MS = 60000 /* librdkafka repeats itself each 30 s */
 };
 
@@ -106,9 +108,19 @@ void source_note_answer(struct source *source)
 	log_event_leave(&source->outage, NULL, "Kafka answers again");
 }
 
-static void begin_outage(struct source *source)
+/* Why is what librdkafka has said by now. */
+static void tell_outage(struct source *source)
 {
 	scoped_text struct text why = { 0 };
+
+	source->told_outage_ms = clock_ms();
+	if (source_tell_away(source, &why) && !why.broken)
+		log_event_meet(&source->outage, "kafka", LOG_LEVEL_ERROR, NULL,
+			       "%.*s", (int)why.size - 1, why.data);
+}
+
+static void begin_outage(struct source *source)
+{
 	int64_t since_ms = source->answered_at_ms != 0
 				   ? source->answered_at_ms
 				   : source->unanswered_since_ms;
@@ -118,18 +130,18 @@ static void begin_outage(struct source *source)
 	numbers_kafka_connected_set(source->options.numbers, false);
 	source_publish(source); /* the lags that aren't known now */
 	atomic_store(&source->away_since_ms, since_ms);
-	(void)source_tell_away(source, &why);
-	if (why.size > 0)
-		log_event_meet(&source->outage, "kafka", LOG_LEVEL_ERROR, NULL,
-			       "%.*s", (int)why.size - 1, why.data);
+	tell_outage(source);
 }
 
 void source_judge_contact(struct source *source)
 {
-	if (atomic_load(&source->away_since_ms) == 0 &&
-	    source->unanswered_since_ms != 0 &&
-	    clock_ms() - source->unanswered_since_ms >= AWAY_AFTER_MS)
+	if (atomic_load(&source->away_since_ms) != 0) {
+		if (clock_ms() - source->told_outage_ms >= TELL_AGAIN_MS)
+			tell_outage(source);
+	} else if (source->unanswered_since_ms != 0 &&
+		   clock_ms() - source->unanswered_since_ms >= AWAY_AFTER_MS) {
 		begin_outage(source);
+	}
 }
 
 /* ---- asking ---- */
@@ -168,10 +180,20 @@ static void ask(struct source *source)
 			 source->contacts);
 }
 
+/* A question that failed before couldn't be asked again. */
+static void forgive_silence(struct source *source)
+{
+	if (!source->asking &&
+	    clock_ms() - source->kept_contact_at_ms >= KEPT_MS)
+		source->unanswered_since_ms = 0;
+	source->kept_contact_at_ms = clock_ms();
+}
+
 void source_keep_contact(struct source *source)
 {
 	if (source->asking)
 		take_answer(source);
+	forgive_silence(source);
 	if (!source->asking && clock_ms() >= source->ask_contact_at_ms &&
 	    clock_ms() - source->answered_at_ms >= ASK_AFTER_MS)
 		ask(source);

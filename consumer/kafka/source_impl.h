@@ -93,12 +93,16 @@ struct source {
 	int64_t ask_contact_at_ms;   /* not before */
 	int64_t answered_at_ms;      /* when a broker did; 0: none has yet */
 	int64_t unanswered_since_ms; /* the first question since; 0: none */
+	int64_t kept_contact_at_ms;  /* looked whether there is an answer */
 	int64_t said_at_ms;          /* `last_words` */
 	int64_t too_large_at_ms; /* an answer was, for librdkafka; 0: none */
 	size_t too_large_bytes;  /* 0: not known */
 	struct source_topic *topics; /* those of all routes */
 	size_t topic_count;
+	size_t counted_topics;  /* of them, before the group is joined */
+	size_t partition_count; /* that they have */
 	struct log_party outage;
+	int64_t told_outage_ms;
 	size_t asked_topic; /* the one that was asked for last */
 	int64_t ask_topic_at_ms;
 	bool group_hidden; /* its offsets may not be read */
@@ -139,9 +143,9 @@ enum once_status source_join(struct source *source, size_t partitions,
 void source_serve_consumer(struct source *source);
 
 /* source_memory.c */
-/* Of all topics; asks Kafka, on a handle that is in no group yet. false: it
- * hasn't answered. */
-bool source_count_partitions(struct source *source, size_t *ret_count);
+/* Of the next topic; asks Kafka, on a handle that is in no group yet. true: all
+ * are counted. */
+bool source_count_partitions(struct source *source);
 void source_divide_memory(struct source *source, size_t partitions);
 /* After an assignment: is it as was reckoned with? */
 void source_check_memory(struct source *source);

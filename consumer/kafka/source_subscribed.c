@@ -4,7 +4,9 @@
  * each topic is asked for in turn, and what is wrong stands in /readyz for as
  * long as it lasts. One that isn't there keeps nothing else from being read.
  *
- * Asking waits, but for half a second at most, and only while brokers answer.
+ * Asking waits, but for half a second at most, for a twentieth of the time, and
+ * only while brokers answer, or have until lately: one that is away may have
+ * been the only one that was asked anything.
  */
 #include "source_impl.h"
 
@@ -21,8 +23,10 @@ enum {
 	ROUND_MS = 4000, /* all topics once */
 	LEAST_MS = 100,
 	ASK_MS = 500,
-	LATER_MS = 5000, /* after one that had no answer */
-	SURE_AFTER = 2   /* answers: a new topic isn't known at once */
+	LATER_MS = 5000,  /* after one that had no answer */
+	TAKES_SHARE = 20, /* of the time: one in so many parts */
+	LATELY_MS = 12000,
+	SURE_AFTER = 2 /* answers: a new topic isn't known at once */
 };
 
 enum once_status source_list_topics(struct source *source,
@@ -143,16 +147,20 @@ static bool ask(struct source *source, const char *name)
 void source_ask_for_topics(struct source *source)
 {
 	int64_t pause_ms = ROUND_MS / (int64_t)source->topic_count;
+	int64_t began_ms = clock_ms();
+	int64_t least_ms;
 
-	if (clock_ms() < source->ask_topic_at_ms ||
-	    clock_ms() - source->answered_at_ms > ROUND_MS)
+	if (began_ms < source->ask_topic_at_ms ||
+	    began_ms - source->answered_at_ms > LATELY_MS)
 		return;
 	source->asked_topic = (source->asked_topic + 1) % source->topic_count;
-	if (!ask(source, source->topics[source->asked_topic].name))
-		pause_ms = LATER_MS;
-	if (pause_ms < LEAST_MS)
-		pause_ms = LEAST_MS;
-	source->ask_topic_at_ms = clock_ms() + pause_ms;
+	if (!ask(source, source->topics[source->asked_topic].name)) {
+		source->ask_topic_at_ms = clock_ms() + LATER_MS;
+		return;
+	}
+	least_ms = LEAST_MS + TAKES_SHARE * (clock_ms() - began_ms);
+	source->ask_topic_at_ms =
+		clock_ms() + (pause_ms > least_ms ? pause_ms : least_ms);
 }
 
 /* ---- Threads: any ---- */

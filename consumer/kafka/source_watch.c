@@ -65,19 +65,36 @@ static bool are_answers_too_large(const struct source *source)
 	       clock_ms() - source->too_large_at_ms < TOO_LARGE_FOR_MS;
 }
 
-/* By the end that the last fetch told; where all were too large, none has. */
+/* By the end that the last fetch told. Where all are too large since, none
+ * has. */
 static bool lacks_data(struct source *source,
 		       const struct source_partition *partition, int64_t at)
 {
 	int64_t first;
 	int64_t end;
 
+	if (are_answers_too_large(source))
+		return true;
 	if (rd_kafka_get_watermark_offsets(source->rk, partition->topic,
 					   partition->number, &first, &end) !=
 		    RD_KAFKA_RESP_ERR_NO_ERROR ||
 	    end < 0)
-		return are_answers_too_large(source);
+		return false;
 	return end > at || end < partition->handled_next;
+}
+
+/* What made it stall is gone, such as by retention; nothing will come. */
+static bool has_all(struct source *source,
+		    const struct source_partition *partition, int64_t at)
+{
+	int64_t first;
+	int64_t end;
+
+	return !are_answers_too_large(source) &&
+	       rd_kafka_get_watermark_offsets(
+		       source->rk, partition->topic, partition->number, &first,
+		       &end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+	       end >= 0 && end <= at && end >= partition->handled_next;
 }
 
 static bool is_still(struct source *source, struct source_partition *partition)
@@ -93,6 +110,9 @@ static bool is_still(struct source *source, struct source_partition *partition)
 	at = position_of(source, partition);
 	if (at != partition->watched_at || !lacks_data(source, partition, at))
 		note_moved(partition, at);
+	if (partition->watched == PARTITION_STALLED &&
+	    has_all(source, partition, at))
+		set_watched(partition, PARTITION_FLOWS);
 	if (partition->watched == PARTITION_DENIED)
 		partition->still_since_ms = clock_ms();
 	return clock_ms() - partition->still_since_ms > STILL_MS;
@@ -184,27 +204,36 @@ static void note_too_large(const struct source *source,
 	log_error(PARTITION_FIELDS(partition), "%s", partition->why);
 }
 
+/* A broker whose answers are too large may answer nothing else. */
+static void judge_large(struct source *source,
+			struct source_partition *partition,
+			rd_kafka_resp_err_t error, int64_t end)
+{
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR || end > partition->watched_at)
+		note_too_large(source, partition);
+	else if (end >= partition->handled_next)
+		set_watched(partition, PARTITION_FLOWS); /* it has all */
+}
+
 /* Who doesn't answer keeps the source from all its work meanwhile: others are
  * asked later. */
 static void ask_why(struct source *source, struct source_partition *partition)
 {
-	int64_t end;
+	int64_t end = -1;
 	rd_kafka_resp_err_t error;
 
 	partition->still_since_ms = clock_ms();
-	if (are_answers_too_large(source)) {
-		note_too_large(source, partition);
-		return;
-	}
 	error = kafka_ask_end(source->rk, partition->topic, partition->number,
 			      ASK_TIMEOUT_MS, &end);
 	partition->still_since_ms = clock_ms();
-	if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+	if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+		source->ask_after_ms = clock_ms() + STILL_MS;
+	if (are_answers_too_large(source))
+		judge_large(source, partition, error, end);
+	else if (error == RD_KAFKA_RESP_ERR_NO_ERROR)
 		judge(source, partition, end);
-		return;
-	}
-	note_no_answer(partition, error);
-	source->ask_after_ms = clock_ms() + STILL_MS;
+	else
+		note_no_answer(partition, error);
 }
 
 /* ---- may it be read? ---- */
@@ -239,7 +268,8 @@ static void try_denied(struct source *source,
 	    clock_ms() < partition->retry_at_ms)
 		return;
 	partition->retry_at_ms = clock_ms() + TRY_AGAIN_MS;
-	source_rewind_offset(source, partition, partition->handled_next);
+	source_rewind_offset(source, partition,
+			     source_ended_next(source, partition));
 }
 
 void source_watch_on_timer(struct source *source)

@@ -128,9 +128,11 @@ static int64_t trouble_ms(const struct lane *lane, const struct once_error *err)
 static void tell_trouble(struct lane *lane, const struct once_error *err,
 			 int64_t wait_ms)
 {
+	const char *state = err->sqlstate[0] == '\0' ? NULL : err->sqlstate;
+
 	log_event_meet(&lane->trouble_party, "database", LOG_LEVEL_WARNING,
 		       LOG_FIELDS(LOG_NUMBER("lane", lane->options.index),
-				  LOG_TEXT("sqlstate", err->sqlstate),
+				  LOG_TEXT("sqlstate", state),
 				  LOG_NUMBER("attempt", lane->troubles),
 				  LOG_NUMBER("next_ms", wait_ms)),
 		       "%s", err->text);

@@ -216,6 +216,13 @@ static void end_in_strand(struct lane_work *work, const struct once_item *item,
 	}
 }
 
+/* It stands still for another reason now, which is told by itself. */
+static bool goes_on(const struct once_item *item)
+{
+	return item->ending != ONCE_RETRY_ENDING &&
+	       item->ending != ONCE_HALTED_ENDING;
+}
+
 static void end_item(struct lane_work *work, const struct once_item *item,
 		     struct strand *strand)
 {
@@ -235,8 +242,10 @@ static void end_item(struct lane_work *work, const struct once_item *item,
 		return;
 	}
 	if (strand != NULL)
-		log_event_leave(&strand->waiting, STRAND_FIELDS(strand),
-				"the partition goes on");
+		log_event_leave(&strand->waiting, STRAND_FIELDS(strand), "%s",
+				goes_on(item) ? "the partition goes on"
+					      : "the partition waits no "
+						"longer for that");
 	log_item(work, item, next_ms);
 }
 

@@ -47,7 +47,7 @@ struct runtime {
 	struct lane **lanes;
 	struct mailbox **orders; /* of each lane */
 	int64_t *told_ms;        /* of each lane: see watch.h */
-	struct log_party redis;
+	struct watched_redis redis;
 	unsigned lane_count; /* started */
 	bool unchecked;      /* the database wasn't there at the start */
 	int64_t started_ms;

@@ -53,20 +53,21 @@ void watch_tell(const struct config *cfg, unsigned index,
 
 void watch_tell_redis(const struct config *cfg,
 		      const struct once_prefilter *prefilter,
-		      struct log_party *party)
+		      struct watched_redis *redis)
 {
 	bool waits = cfg->prefilter.redis_on_unavailable == UNAVAILABLE_PAUSE;
 	struct once_prefilter_view view;
 
 	once_prefilter_get_view(prefilter, &view);
-	if (view.redis_open)
-		log_event_meet(party, "redis", LOG_LEVEL_WARNING,
+	if (view.redis_open && view.redis_errors != redis->errors)
+		log_event_meet(&redis->party, "redis", LOG_LEVEL_WARNING,
 			       LOG_FIELDS(LOG_NUMBER(
 				       "errors", (int64_t)view.redis_errors)),
 			       "Redis is unavailable, %s: %s",
 			       waits ? "and messages wait for it"
 				     : "and is passed over",
 			       view.redis_trouble);
-	else
-		log_event_leave(party, NULL, "Redis answers again");
+	else if (!view.redis_open)
+		log_event_leave(&redis->party, NULL, "Redis answers again");
+	redis->errors = view.redis_errors;
 }

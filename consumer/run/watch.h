@@ -14,11 +14,16 @@ struct text;
 bool watch_is_late(const struct config *cfg, unsigned index,
 		   const struct lane_view *view, struct text *why);
 
-/* A Redis that isn't asked now: as an event that goes on. `party` is zeroed at
- * first. Threads: main. */
+/* Zeroed at first. */
+struct watched_redis {
+	struct log_party party;
+	uint64_t errors; /* that were told */
+};
+
+/* A Redis that isn't asked now: as an event that goes on. Threads: main. */
 void watch_tell_redis(const struct config *cfg,
 		      const struct once_prefilter *prefilter,
-		      struct log_party *party);
+		      struct watched_redis *redis);
 
 /* Log it, unless `told_ms` (a lane's own, 0 at first) says that it was.
  * Threads: main. */

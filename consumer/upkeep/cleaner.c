@@ -163,6 +163,7 @@ static enum once_status step(struct cleaner *cleaner, bool *ret_done,
 
 static int64_t fail(struct cleaner *cleaner, const struct once_error *err)
 {
+	const char *state = err->sqlstate[0] == '\0' ? NULL : err->sqlstate;
 	int64_t wait_ms;
 
 	once_cleaner_close(cleaner->once);
@@ -170,7 +171,7 @@ static int64_t fail(struct cleaner *cleaner, const struct once_error *err)
 	cleaner->failures++;
 	wait_ms = backoff_ms(cleaner->failures, FIRST_DELAY_MS, MOST_DELAY_MS);
 	log_event_meet(&cleaner->failing, "cleaner", LOG_LEVEL_WARNING,
-		       LOG_FIELDS(LOG_TEXT("sqlstate", err->sqlstate),
+		       LOG_FIELDS(LOG_TEXT("sqlstate", state),
 				  LOG_NUMBER("attempt", cleaner->failures),
 				  LOG_NUMBER("next_ms", wait_ms)),
 		       "could not clean the consume log: %s", err->text);

@@ -21,6 +21,7 @@
 
 enum {
 	EVENTS_MOST = 256,
+	OFTEN_MOST = 192, /* the rest is left to what goes on */
 	MINUTE_MS = 60000,
 	TEXTS_MOST = 4 /* of an event that are known, and new in a minute */
 };
@@ -58,12 +59,23 @@ static uint64_t hash_of(const char *text, bool with_digits)
 	return hash == 0 ? 1 : hash;
 }
 
-/* 0 finds a free one. */
 static struct event *find(uint64_t id)
 {
 	for (size_t i = 0; i < EVENTS_MOST; i++)
 		if (events[i].id == id)
 			return &events[i];
+	return NULL;
+}
+
+/* What goes on takes them from the end. */
+static struct event *find_free(bool goes_on)
+{
+	for (size_t i = 0; i < OFTEN_MOST && !goes_on; i++)
+		if (events[i].id == 0)
+			return &events[i];
+	for (size_t i = EVENTS_MOST; i > 0 && goes_on; i--)
+		if (events[i - 1].id == 0)
+			return &events[i - 1];
 	return NULL;
 }
 
@@ -75,7 +87,7 @@ static struct event *find_or_begin(const char *name, bool goes_on)
 
 	if (event != NULL)
 		return event;
-	event = find(0);
+	event = find_free(goes_on);
 	if (event == NULL)
 		return NULL;
 	event->id = id;

@@ -12,7 +12,8 @@
  * the first and the last of them.
  *
  * Names are few: of servers, partitions, routes and causes, never of messages.
- * Beyond 256 at once, lines are written as log_line() does.
+ * Beyond 256 at once, or 192 of what comes again and again, lines are written
+ * as log_line() does.
  *
  * Threads: any. Nothing is written while others are kept waiting.
  */

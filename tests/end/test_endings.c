@@ -7,11 +7,13 @@
 #include "suite.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define COUNT(letters) (sizeof(letters) / sizeof(*(letters)))
 
 enum {
-	WAIT_MS = 30000
+	WAIT_MS = 30000,
+	BAD = 200
 };
 
 /* clang-format off */
@@ -239,6 +241,78 @@ START_TEST(the_same_message_in_two_partitions_at_once_takes_effect_once)
 }
 END_TEST
 
+/* ---- what the log says of them ---- */
+
+static int64_t count_lines(struct onced *onced, const char *text)
+{
+	char *log = read_file(onced->log);
+	int64_t count = 0;
+
+	for (const char *at = strstr(log, text); at != NULL;
+	     at = strstr(at + 1, text))
+		count++;
+	free(log);
+	return count;
+}
+
+START_TEST(of_many_bad_messages_ten_have_a_line_and_the_others_are_counted)
+{
+	struct onced_options options = { .route = "    halt_after_dead: 0\n" };
+	struct letter letters[BAD];
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	for (int i = 0; i < BAD; i++)
+		letters[i] = (struct letter){ 0, NULL, "b", NULL, "v" };
+	onced_fixture_init(&fixture, 1);
+	onced_init(&onced, &fixture, &options);
+	onced_start(&onced, NULL);
+	onced_fixture_send(&fixture, letters, BAD);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, BAD);
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	ck_assert_int_eq(count_lines(&onced, "msg=\"dead: "), 10);
+	ck_assert_int_eq(
+		count_lines(&onced, "msg=\"and 190 more, the last of them: "),
+		1);
+	ck_assert_int_eq(count_lines(&onced, " more=190 first_offset=10\n"), 1);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
+START_TEST(a_line_of_a_try_says_what_follows_and_a_key_cannot_speak)
+{
+	static const struct letter letters[] = {
+		{ 0, "m\xC2\x9B\xE2\x80\xAE\x7F", "b1", "reject", "v" },
+		{ 0, "m2", "b2", NULL, "v" },
+	};
+	struct onced_fixture fixture;
+	struct onced onced;
+
+	onced_fixture_init(&fixture, 1);
+	pg_fixture_run(&fixture.pg,
+		       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE "
+		       "plpgsql AS $$BEGIN RAISE 'no'; END$$");
+	pg_fixture_run(&fixture.pg,
+		       "CREATE TRIGGER refuse BEFORE INSERT ON effect FOR EACH "
+		       "ROW EXECUTE FUNCTION refuse()");
+	onced_init(&onced, &fixture, NULL);
+	onced_start(&onced, NULL);
+	onced_fixture_send(&fixture, letters, COUNT(letters));
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	onced_wait_until_counted(&onced, 1, COUNT(letters));
+	ck_assert_int_eq(onced_stop(&onced), 0);
+	ck_assert_int_eq(
+		count_lines(&onced, "msg_id=\"m\\u009b\\u202e\\u007f\""), 1);
+	ck_assert_int_eq(
+		count_lines(&onced, "attempt=1 max_attempts=3 next_ms="), 1);
+	ck_assert_int_eq(
+		count_lines(&onced, "attempt=2 max_attempts=3 next_ms="), 1);
+	ck_assert_int_eq(count_lines(&onced, " sqlstate=P0001"), 3);
+	onced_fixture_fini(&fixture);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("endings");
@@ -255,6 +329,12 @@ int main(void)
 	tcase_add_test(
 		tests,
 		the_same_message_in_two_partitions_at_once_takes_effect_once);
+	tcase_add_test(
+		tests,
+		of_many_bad_messages_ten_have_a_line_and_the_others_are_counted);
+	tcase_add_test(
+		tests,
+		a_line_of_a_try_says_what_follows_and_a_key_cannot_speak);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

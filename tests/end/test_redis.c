@@ -88,6 +88,33 @@ START_TEST(a_redis_that_hangs_holds_up_nobody_and_is_used_when_it_is_back)
 }
 END_TEST
 
+START_TEST(a_redis_that_is_killed_and_its_return_have_a_line_each)
+{
+	struct once_error err;
+
+	start("database");
+	onced_fixture_send_series(&fixture, 0, COUNT);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	redis_server_kill(&redis);
+	onced_fixture_send_series(&fixture, COUNT, COUNT);
+	onced_wait_for_log(&onced,
+			   "level=warning msg=\"Redis is unavailable, and is "
+			   "passed over: ",
+			   WAIT_MS);
+	onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	ck_assert(!onced_has_logged(&onced, "Redis answers again"));
+	ck_assert_msg(redis_server_start(&redis, &err) == ONCE_OK, "%s",
+		      err.text);
+	for (int64_t i = 2 * COUNT;
+	     !onced_has_logged(&onced, "msg=\"Redis answers again\" lasted_s=");
+	     i++) {
+		onced_fixture_send_series(&fixture, i, 1);
+		onced_fixture_wait_for_all(&fixture, WAIT_MS);
+	}
+	ck_assert_int_eq(onced_stop(&onced), 0);
+}
+END_TEST
+
 START_TEST(told_to_pause_it_stands_still_and_says_why)
 {
 	start("pause");
@@ -139,6 +166,8 @@ int main(void)
 	tcase_add_test(
 		tcase,
 		a_redis_that_hangs_holds_up_nobody_and_is_used_when_it_is_back);
+	tcase_add_test(tcase,
+		       a_redis_that_is_killed_and_its_return_have_a_line_each);
 	tcase_add_test(tcase, told_to_pause_it_stands_still_and_says_why);
 	tcase_add_test(
 		tcase,

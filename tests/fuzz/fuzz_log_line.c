@@ -1,6 +1,7 @@
 /*
  * Any bytes as a message and a field of a log line: what is written is one line
- * of UTF-8 without control bytes, and its quotes are closed.
+ * of UTF-8 without controls, of ASCII, of Unicode (C1) or of a line's
+ * direction, and its quotes are closed.
  */
 #define _GNU_SOURCE /* for memfd_create() */
 #include "bytes.h"
@@ -34,6 +35,23 @@ static int swap_stderr(int fd)
 	return old;
 }
 
+/* C1: U+0080 to U+009F. Directions: U+061C, U+200E, U+200F, U+202A to U+202E,
+ * U+2066 to U+2069. */
+static bool is_control(const unsigned char *at)
+{
+	if (at[0] < 0x20 || at[0] == 0x7F)
+		return true;
+	if (at[0] == 0xC2)
+		return at[1] < 0xA0;
+	if (at[0] == 0xD8)
+		return at[1] == 0x9C;
+	if (at[0] != 0xE2)
+		return false;
+	return (at[1] == 0x80 && (at[2] == 0x8E || at[2] == 0x8F ||
+				  (at[2] >= 0xAA && at[2] <= 0xAE))) ||
+	       (at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9);
+}
+
 static void check_line(const unsigned char *line, size_t size)
 {
 	bool quoted = false;
@@ -41,7 +59,7 @@ static void check_line(const unsigned char *line, size_t size)
 	require(size > 0 && line[size - 1] == '\n');
 	require(bytes_are_utf8(bytes_of(line, size)));
 	for (size_t i = 0; i + 1 < size; i++) {
-		require(line[i] >= 0x20);
+		require(!is_control(&line[i]));
 		if (quoted && line[i] == '\\')
 			i++;
 		else if (line[i] == '"')
