@@ -107,12 +107,13 @@ static void audit(struct doing *doing, int64_t changed)
 {
 	char number[24];
 
-	once__pg_send_exactly(doing->pg, 1, audit_sql,
-		      ONCE_PARAMS(ONCE_TEXT(bytes_text(doing->order->person)),
-				  ONCE_TEXT(bytes_text(doing->deed->command)),
-				  ONCE_TEXT(bytes_of(doing->subject.data,
-						     doing->subject.size)),
-				  once__pg_int8(number, changed)));
+	once__pg_send_exactly(
+		doing->pg, 1, audit_sql,
+		ONCE_PARAMS(ONCE_TEXT(bytes_text(doing->order->person)),
+			    ONCE_TEXT(bytes_text(doing->deed->command)),
+			    ONCE_TEXT(bytes_of(doing->subject.data,
+					       doing->subject.size)),
+			    once__pg_int8(number, changed)));
 }
 
 static enum once_status commit(struct doing *doing, struct once_error *err)
