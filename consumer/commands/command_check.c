@@ -36,7 +36,8 @@ static struct config *check_file(const struct arguments *arguments,
 	cfg = command_load_config_telling(arguments, faults);
 	fclose(faults);
 	if (lines != NULL)
-		check_report_add_lines(report, "file", EXIT_CODE_CONFIG, lines);
+		check_report_add_lines(report, "file", EXIT_CODE_CONFIG,
+				       arguments->config_path, lines);
 	free(lines);
 	if (cfg == NULL)
 		report->codes[EXIT_CODE_CONFIG] = true;
@@ -49,7 +50,7 @@ static struct config *check_file(const struct arguments *arguments,
 
 static void add_handler(void *arg, const char *line)
 {
-	check_report_add_lines(arg, "handlers", EXIT_CODE_CONFIG, line);
+	check_report_add_lines(arg, "handlers", EXIT_CODE_CONFIG, NULL, line);
 }
 
 static void check_handlers(const struct config *cfg, const char *path,
