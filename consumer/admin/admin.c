@@ -171,13 +171,15 @@ static void refuse_access(const struct admin *admin,
 			"IP address\n");
 }
 
+/* What is well may have something to say, too. */
 static void hide_reasons(struct answer *answer)
 {
-	if (answer->code == 200)
-		return;
 	text_reset(&answer->body);
-	text_adds(&answer->body, "failing; the reasons are shown to requests "
-				 "that may read /status\n");
+	text_adds(&answer->body,
+		  answer->code == 200
+			  ? "ok\n"
+			  : "failing; the reasons are shown to requests "
+			    "that may read /status\n");
 }
 
 static void answer_request(void *arg, const struct request *request,

@@ -64,15 +64,29 @@ void check_report_add(struct check_report *report, const char *part,
 		show(before, text);
 }
 
+/* "path:12:3: warning: …", or without a place; what is behind may be anything.
+ */
+static bool is_warning(const char *line, const char *path)
+{
+	static const char mark[] = " warning: ";
+	size_t size = path == NULL ? 0 : strlen(path);
+
+	if (path == NULL || strncmp(line, path, size) != 0)
+		return false;
+	line += size + strspn(line + size, ":0123456789");
+	return line[-1] == ':' && strncmp(line, mark, strlen(mark)) == 0;
+}
+
 static void add_line(struct check_report *report, const char *part,
-		     enum exit_code code, const char *line, size_t size)
+		     enum exit_code code, const char *path, const char *line,
+		     size_t size)
 {
 	scoped_text struct text text = { 0 };
 
 	text_add(&text, line, size);
 	if (text.data == NULL || text.broken)
 		return;
-	if (strstr(text.data, ": warning: ") != NULL)
+	if (is_warning(text.data, path))
 		code = EXIT_CODE_OK;
 	note(report, part, code, text.data);
 	if (!report->json)
@@ -80,13 +94,14 @@ static void add_line(struct check_report *report, const char *part,
 }
 
 void check_report_add_lines(struct check_report *report, const char *part,
-			    enum exit_code code, const char *lines)
+			    enum exit_code code, const char *path,
+			    const char *lines)
 {
 	while (*lines != '\0') {
 		size_t size = strcspn(lines, "\n");
 
 		if (size > 0)
-			add_line(report, part, code, lines, size);
+			add_line(report, part, code, path, lines, size);
 		lines += size + (lines[size] == '\n');
 	}
 }

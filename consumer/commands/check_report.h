@@ -27,10 +27,11 @@ void check_report_good(struct check_report *report, const char *part,
 /* EXIT_CODE_OK: a warning. */
 void check_report_add(struct check_report *report, const char *part,
 		      enum exit_code code, const char *text);
-/* The same of lines that say themselves which file they are about, and whether
- * they are warnings. */
+/* The same of lines that say themselves which file they are about. Those of the
+ * file at `path` may say that they are warnings; NULL: none is one. */
 void check_report_add_lines(struct check_report *report, const char *part,
-			    enum exit_code code, const char *lines);
+			    enum exit_code code, const char *path,
+			    const char *lines);
 /* Print the object, if it is wanted; the exit code. */
 enum exit_code check_report_end(struct check_report *report);
 

@@ -36,7 +36,8 @@ static struct config *check_file(const struct arguments *arguments,
 	cfg = command_load_config_telling(arguments, faults);
 	fclose(faults);
 	if (lines != NULL)
-		check_report_add_lines(report, "file", EXIT_CODE_CONFIG, lines);
+		check_report_add_lines(report, "file", EXIT_CODE_CONFIG,
+				       arguments->config_path, lines);
 	free(lines);
 	if (cfg == NULL)
 		report->codes[EXIT_CODE_CONFIG] = true;
@@ -49,7 +50,7 @@ static struct config *check_file(const struct arguments *arguments,
 
 static void add_handler(void *arg, const char *line)
 {
-	check_report_add_lines(arg, "handlers", EXIT_CODE_CONFIG, line);
+	check_report_add_lines(arg, "handlers", EXIT_CODE_CONFIG, NULL, line);
 }
 
 static void check_handlers(const struct config *cfg, const char *path,
@@ -62,6 +63,18 @@ static void check_handlers(const struct config *cfg, const char *path,
 }
 
 /* ---- servers ---- */
+
+/* False: no server needs to be asked to know that it is wrong. */
+static bool check_conninfo(const struct config *cfg,
+			   struct check_report *report)
+{
+	struct once_error err = { 0 };
+
+	if (once_conninfo_check(cfg->database.conninfo, &err) == ONCE_OK)
+		return true;
+	check_report_add(report, "database", EXIT_CODE_CONFIG, err.text);
+	return false;
+}
 
 /* A pooler may be the reason for what else is wrong; who isn't reached has
  * none. */
@@ -118,7 +131,6 @@ static void check_redis(const struct config *cfg, struct check_report *report)
 
 static void check_servers(const struct config *cfg, struct check_report *report)
 {
-	check_database(cfg, report);
 	check_kafka(cfg, report);
 	if (cfg->prefilter.redis_url[0] != '\0')
 		check_redis(cfg, report);
@@ -128,11 +140,14 @@ static int check(const struct arguments *arguments)
 {
 	struct check_report report = { .json = arguments->json };
 	struct config *cfg = check_file(arguments, &report);
+	bool offline = arguments->given[OPTION_OFFLINE] != NULL;
 
 	log_set_level(LOG_LEVEL_ERROR);
 	if (cfg != NULL) {
 		check_handlers(cfg, arguments->config_path, &report);
-		if (arguments->given[OPTION_OFFLINE] == NULL)
+		if (check_conninfo(cfg, &report) && !offline)
+			check_database(cfg, &report);
+		if (!offline)
 			check_servers(cfg, &report);
 	}
 	config_destroy(cfg);
@@ -148,7 +163,8 @@ const struct command command_check = {
 		"asked for what run needs: the schema and its rights, the topics and\n"
 		"the group's rights, every broker that leads a partition. Nothing is\n"
 		"consumed, and no group is joined. Warnings don't change the exit\n"
-		"code. --offline checks the file and the handlers only, as in CI.",
+		"code. --offline asks no server, as in CI: it checks the file, the\n"
+		"handlers and whether the conninfo can be read.",
 	.options = TAKES_CONFIG | TAKES_OFFLINE | TAKES_JSON,
 	.run = check,
 };

@@ -25,11 +25,16 @@ static void check_writers(const char *path, bool folder, struct place place,
 		faults_warn(faults, place, "%s", err.text);
 }
 
+/* Its folder may be one that others fill, such as an emptyDir; so that is only
+ * said. */
 void config_check_file(const char *path, struct faults *faults)
 {
 	struct place nowhere = { 0 };
+	struct once_error err;
 
 	check_writers(path, false, nowhere, faults);
+	if (plain_file_check_writers(path, true, &err) == ONCE_CONFIG)
+		faults_warn(faults, nowhere, "%s", err.text);
 }
 
 static void check_plugins(const struct config *cfg,

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -124,17 +125,27 @@ static enum once_status judge(const char *path, const struct stat *found,
 	return ONCE_OK;
 }
 
+static enum once_status check_place(const char *path, struct once_error *err)
+{
+	struct stat found;
+
+	return stat(path, &found) != 0 ? ONCE_OK : judge(path, &found, err);
+}
+
 enum once_status plain_file_check_writers(const char *path, bool folder,
 					  struct once_error *err)
 {
 	char place[PATH_MAX];
-	struct stat found;
+	char target[PATH_MAX];
+	enum once_status status;
 
-	if (folder)
-		find_folder(path, place, sizeof(place));
-	else
-		snprintf(place, sizeof(place), "%s", path);
-	if (stat(place, &found) != 0)
-		return ONCE_OK;
-	return judge(place, &found, err);
+	if (!folder)
+		return check_place(path, err);
+	find_folder(path, place, sizeof(place));
+	status = check_place(place, err);
+	/* A link can be good, and lead to where anybody may write. */
+	if (status != ONCE_OK || realpath(path, target) == NULL)
+		return status;
+	find_folder(target, place, sizeof(place));
+	return check_place(place, err);
 }

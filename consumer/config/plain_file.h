@@ -17,7 +17,8 @@ FILE *plain_file_open(const char *path, struct once_error *err);
 /* Who else can change it? CONFIG: anybody on this machine can change it, or put
  * another in its place. INVALID: a group can, or we are root and it is another
  * user's; a program warns of that. `folder`: that of the file instead of the
- * file. OK also if it can't be looked at. */
+ * file, and where a link leads, that one, too. OK also if it can't be looked
+ * at. */
 enum once_status plain_file_check_writers(const char *path, bool folder,
 					  struct once_error *err);
 

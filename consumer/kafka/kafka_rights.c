@@ -10,6 +10,7 @@
  */
 #include "kafka_check_impl.h"
 
+#include "clock.h"
 #include "kafka_policy.h"
 #include "scope.h"
 #include "text.h"
@@ -17,7 +18,8 @@
 #include <stdint.h>
 
 enum {
-	GROUP_MS = 4000,
+	GROUP_MS = 8000,
+	GROUP_PAUSE_MS = 200,
 	COMMIT_MS = 4000,
 	CONFIGS_MS = 2000,
 	NO_PARTITION = INT32_MAX - 1
@@ -53,9 +55,9 @@ static rd_kafka_resp_err_t error_of_group(rd_kafka_event_t *event)
 			     : rd_kafka_error_code(error);
 }
 
-static rd_kafka_resp_err_t ask_coordinator(struct kafka_check *check)
+static rd_kafka_resp_err_t ask_coordinator(struct kafka_check *check,
+					   int timeout_ms)
 {
-	int timeout_ms = kafka_check_left_ms(check, GROUP_MS);
 	const char *group = check->cfg->kafka.group;
 	rd_kafka_queue_t *queue = rd_kafka_queue_new(check->rk);
 	rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(
@@ -75,11 +77,35 @@ static rd_kafka_resp_err_t ask_coordinator(struct kafka_check *check)
 	return error;
 }
 
+static bool may_pass(rd_kafka_resp_err_t error)
+{
+	return error == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE ||
+	       error == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
+	       error == RD_KAFKA_RESP_ERR_NOT_COORDINATOR;
+}
+
+/* A cluster makes the topic of its groups when it is first asked for one. */
+static rd_kafka_resp_err_t wait_for_coordinator(struct kafka_check *check)
+{
+	int64_t end_ms = clock_ms() + kafka_check_left_ms(check, GROUP_MS);
+	rd_kafka_resp_err_t error;
+	int64_t left_ms;
+
+	do {
+		left_ms = end_ms - clock_ms();
+		error = ask_coordinator(check, left_ms < 0 ? 0 : (int)left_ms);
+		if (!may_pass(error))
+			break;
+		rd_kafka_poll(check->rk, GROUP_PAUSE_MS);
+	} while (clock_ms() < end_ms);
+	return error;
+}
+
 /* What else it may say of the group, such as that it has never been, is well.
  * false: a commit would have no answer. */
 static bool check_group(struct kafka_check *check)
 {
-	rd_kafka_resp_err_t error = ask_coordinator(check);
+	rd_kafka_resp_err_t error = wait_for_coordinator(check);
 
 	/* It never lets go of such a question, nor of the handle then. */
 	check->never_ends = error == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE;

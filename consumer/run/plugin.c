@@ -169,6 +169,8 @@ enum once_status plugin_try(const char *path,
 		close(ends[0]);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		alarm(TRY_SECONDS);
+		/* What it prints is no part of what was asked for. */
+		dup2(STDERR_FILENO, STDOUT_FILENO);
 		try_here(path, options, ends[1]);
 	}
 	close(ends[1]);

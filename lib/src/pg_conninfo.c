@@ -15,6 +15,7 @@
 #include <libpq-fe.h>
 #include <limits.h>
 #include <netdb.h>
+#include <once/once.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,4 +231,10 @@ enum once_status once__pg_conninfo_check(const char *conninfo,
 		status = check_option(option, url, err);
 	PQconninfoFree(options);
 	return status;
+}
+
+enum once_status once_conninfo_check(const char *conninfo,
+				     struct once_error *err)
+{
+	return once__pg_conninfo_check(conninfo, err);
 }

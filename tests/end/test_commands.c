@@ -183,6 +183,10 @@ START_TEST(check_offline_asks_no_server)
 	onced_init(&shell.onced, &shell.fixture, &wrong_handler);
 	ck_assert_int_eq(run(&shell, "check", "--offline"), 78);
 	onced_check_output(&shell.onced, "refused to open");
+	away.conninfo = "postgresql://u:opensesame/x@127.0.0.1/db";
+	onced_init(&shell.onced, &shell.fixture, &away);
+	ck_assert_int_eq(run(&shell, "check", "--offline"), 78);
+	onced_check_output(&shell.onced, "database: the database's URL has");
 	fini(&shell);
 }
 END_TEST

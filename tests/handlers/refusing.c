@@ -1,10 +1,12 @@
-/* refusing - a handler that isn't content with its settings. */
+/* refusing - a handler that isn't content with its settings, and says so in
+ * words that look like a warning of the configuration. */
 #include <once/handler.h>
 
 static int open_refusing(struct once_settings *settings, void **ret_self)
 {
 	(void)ret_self;
-	once_refuse(settings, "there is no setting \"%s\"", "moon");
+	once_refuse(settings, "there is no setting \"%s\": warning: it is dark",
+		    "moon");
 	return -1;
 }
 

@@ -27,6 +27,12 @@ static bool is_well(void *arg, struct text *why)
 	return true;
 }
 
+static bool is_well_but(void *arg, struct text *why)
+{
+	text_addf(why, "%s\n", (const char *)arg);
+	return true;
+}
+
 static bool is_ill(void *arg, struct text *why)
 {
 	text_addf(why, "%s\n", (const char *)arg);
@@ -711,6 +717,28 @@ START_TEST(with_a_token_only_who_sends_it_sees_more_than_that_all_is_well)
 }
 END_TEST
 
+/* Kafka is away, and a restart wouldn't help. */
+START_TEST(what_is_well_tells_strangers_no_more_than_that)
+{
+	const struct admin_options options = { .listen = "127.0.0.1:0",
+					       .token = TOKEN };
+	const struct admin_views views_but = { because, is_well_but, is_ill,
+					       show_metrics, show_status };
+	struct admin *admin = start_with(&options, &views_but);
+	scoped_text struct text answer = { 0 };
+
+	expect(admin, "/healthz", 200, "ok\n");
+	ck_assert_int_eq(code_of(admin, "/healthz", "", &answer), 200);
+	ck_assert_ptr_null(strstr(answer.data, because));
+	ck_assert_int_eq(code_of(admin, "/healthz",
+				 "Authorization: Bearer " TOKEN "\r\n",
+				 &answer),
+			 200);
+	expect_part(&answer, because);
+	admin_stop(admin);
+}
+END_TEST
+
 START_TEST(no_browser_keeps_or_frames_or_guesses_an_answer)
 {
 	scoped_text struct text answer = { 0 };
@@ -909,6 +937,7 @@ int main(void)
 	tcase_add_test(
 		tests,
 		with_a_token_only_who_sends_it_sees_more_than_that_all_is_well);
+	tcase_add_test(tests, what_is_well_tells_strangers_no_more_than_that);
 	tcase_add_test(tests, no_browser_keeps_or_frames_or_guesses_an_answer);
 	tcase_add_test(tests, what_curl_shows_of_it_steers_no_terminal);
 	tcase_add_test(

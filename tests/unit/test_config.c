@@ -575,6 +575,45 @@ START_TEST(a_file_that_anybody_may_write_is_refused)
 }
 END_TEST
 
+/* As Kubernetes makes links to what a volume has now. */
+START_TEST(where_a_link_leads_is_looked_at)
+{
+	struct loaded loaded = { 0 };
+
+	ck_assert_int_eq(mkdir("real", 0755), 0);
+	write_file("real/refund.so", "", 0);
+	ck_assert_int_eq(unlink("handlers/refund.so"), 0);
+	ck_assert_int_eq(symlink("../real/refund.so", "handlers/refund.so"), 0);
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_nonnull(loaded.cfg);
+	ck_assert_str_eq(loaded.faults, "");
+	unload(&loaded);
+	ck_assert_int_eq(chmod("real", 0777), 0);
+	loaded = (struct loaded){ 0 };
+	load_text(&loaded, GOOD);
+	ck_assert_ptr_null(loaded.cfg);
+	check_line_has(loaded.faults, ":8:13", "anybody may write the folder");
+	unload(&loaded);
+}
+END_TEST
+
+/* It may be an emptyDir that another container fills. */
+START_TEST(the_folder_of_the_configuration_is_warned_of)
+{
+	struct loaded loaded = { 0 };
+
+	load_text(&loaded, GOOD);
+	unload(&loaded);
+	ck_assert_int_eq(chmod(".", 0707), 0);
+	loaded = (struct loaded){ 0 };
+	load_text(&loaded, GOOD);
+	ck_assert_int_eq(chmod(".", 0700), 0);
+	ck_assert_ptr_nonnull(loaded.cfg);
+	check_line_has(loaded.faults, "", "warning: anybody may write the");
+	unload(&loaded);
+}
+END_TEST
+
 START_TEST(a_folder_that_keeps_files_of_others_is_taken)
 {
 	struct loaded loaded = { 0 };
@@ -1423,6 +1462,8 @@ static TCase *protection_case(void)
 			    0, COUNT(open_to_others));
 	tcase_add_loop_test(tcase, a_file_that_anybody_may_write_is_refused, 0,
 			    COUNT(writable));
+	tcase_add_test(tcase, where_a_link_leads_is_looked_at);
+	tcase_add_test(tcase, the_folder_of_the_configuration_is_warned_of);
 	tcase_add_test(tcase, a_folder_that_keeps_files_of_others_is_taken);
 	tcase_add_test(tcase, a_file_that_a_group_may_write_is_warned_of);
 	return tcase;

@@ -636,6 +636,10 @@ ONCE_API enum once_status once_pooler_check(
  * be reached, or is locked. */
 ONCE_API enum once_status once_database_check(
 	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
+/* Would libpq take it? CONFIG: no, and no server was asked; the text holds none
+ * of its values. The PG* variables of the environment are looked at, too. */
+ONCE_API enum once_status once_conninfo_check(
+	const char *conninfo, struct once_error *err) ONCE_MUST_CHECK;
 /* Would a session with it go to another machine without a proof of whose that
  * is (sslmode=verify-full)? `ret_sslmode`: what it says, "" if nothing. Asks
  * nobody. */
