@@ -6,8 +6,8 @@
 #include "source.h"
 
 #include <pwd.h>
-#include <stdarg.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <unistd.h>
 
 struct config *command_load_config_telling(const struct arguments *arguments,
