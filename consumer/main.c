@@ -1,8 +1,8 @@
 /*
  * onced: arguments, signals, exit codes. A command that has something to put in
  * order when it is told to stop has the signals blocked, here, before any
- * thread starts, and takes them where it waits. Any other one dies of them:
- * what it did not commit is rolled back.
+ * thread starts, and takes them where it waits. Any other one dies of them, in
+ * a container, too: what it did not commit is rolled back.
  */
 #include "command.h"
 #include "similar.h"
@@ -215,7 +215,7 @@ static int number_of(int option)
 
 /* ---- signals ---- */
 
-/* Of the command that runs, with what begins and ends a line. */
+/* Of the command that runs, with what begins and ends a line; or empty. */
 static char interrupted[256];
 
 static void say_and_die(int number)
@@ -225,16 +225,21 @@ static void say_and_die(int number)
 
 	(void)written;
 	raise(number); /* as it would have been: see SA_RESETHAND */
+	_exit(128 + number);
 }
 
+/* A container's first process doesn't die of a signal by itself. What is raised
+ * in the handler waits until it has returned, unless it is let through. */
 static void prepare_to_be_interrupted(const struct command *command)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = say_and_die,
-				    .sa_flags = (int)SA_RESETHAND };
+				    .sa_flags =
+					    (int)(SA_RESETHAND | SA_NODEFER) };
 
-	snprintf(interrupted, sizeof(interrupted), "onced: interrupted; %s\n",
-		 command->interrupted);
+	if (command->interrupted != NULL)
+		snprintf(interrupted, sizeof(interrupted),
+			 "onced: interrupted; %s\n", command->interrupted);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct sigaction before;
 
@@ -248,7 +253,7 @@ static void prepare_for_signals(const struct command *command)
 {
 	if (command->takes_signals)
 		command_block_signals();
-	else if (command->interrupted != NULL)
+	else
 		prepare_to_be_interrupted(command);
 	signal(SIGPIPE, SIG_IGN);
 }
