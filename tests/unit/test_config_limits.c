@@ -16,7 +16,7 @@
 
 enum {
 	MIB = 1024 * 1024,
-	SECONDS = 20, /* minutes to hours if it were the square of the size */
+	SECONDS = 60, /* minutes to hours if it were the square of the size */
 	LINES_MAX = 60
 };
 
