@@ -83,6 +83,9 @@ END $$;
 -- asks for, nothing goes that is younger than the retention that the groups of
 -- the scope have said (`own_ms` only makes it longer, or speaks where nobody
 -- has), or that one of them may read again. It waits for nobody's lock.
+--
+-- A place is one of a table's: where somebody has parted the log by consumer,
+-- rows of others have the same.
 CREATE FUNCTION once.clean(
     consumer bigint, since timestamptz, until timestamptz,
     skipped bigint, most bigint, own_ms bigint,
@@ -130,6 +133,7 @@ BEGIN
     ), gone AS (
         DELETE FROM once.consume_log AS l
         WHERE l.ctid = ANY (ARRAY(SELECT place FROM locked))
+          AND l.consumer_id = consumer
         RETURNING l.consumed_at
     ), last AS (
         SELECT max(consumed_at) AS at FROM old

@@ -115,6 +115,30 @@ START_TEST(a_row_goes_when_it_is_older_than_the_retention_and_not_before)
 }
 END_TEST
 
+/* In a log that is parted by consumer, other rows are at the same places. */
+START_TEST(rows_of_another_scope_stay_where_the_log_is_parted)
+{
+	pg_fixture_run(
+		&trial.pg,
+		"ALTER TABLE once.consume_log RENAME TO whole;"
+		"CREATE TABLE once.consume_log (LIKE once.whole INCLUDING ALL) "
+		"PARTITION BY LIST (consumer_id);"
+		"CREATE TABLE once.others PARTITION OF once.consume_log DEFAULT;"
+		"CREATE TABLE once.ours PARTITION OF once.consume_log "
+		"FOR VALUES IN (1);"
+		"INSERT INTO once.consume_log SELECT * FROM once.whole;"
+		"INSERT INTO once.consume_log (consumer_id, msg_id, biz_id, topic, "
+		"partition, message_offset) SELECT 4711, n::text, n::text, 't', "
+		"0, n FROM generate_series(1, 100) AS n;"
+		"DROP TABLE once.whole");
+	ck_assert_int_eq(trial_count(&trial, "SELECT id FROM once.consumer"),
+			 1);
+	age("consumer_id = 1 AND message_offset < 4");
+	ck_assert_int_eq(clean().removed, 4);
+	ck_assert_int_eq(count_rows(), 106);
+}
+END_TEST
+
 /* A seek, a failover, a long downtime: what was old is read again. */
 START_TEST(a_row_that_a_group_may_read_again_stays_however_old_it_is)
 {
@@ -725,6 +749,8 @@ int main(void)
 	tcase_add_test(
 		tests,
 		a_row_goes_when_it_is_older_than_the_retention_and_not_before);
+	tcase_add_test(tests,
+		       rows_of_another_scope_stay_where_the_log_is_parted);
 	tcase_add_test(
 		tests,
 		a_row_that_a_group_may_read_again_stays_however_old_it_is);
